@@ -42,9 +42,11 @@ bool PlaysOnGpu(const Config& config) {
   throw UserError("actors.env_device = \"cuda\": " + why_not, "actors.env_device");
 }
 
-std::unique_ptr<envs::VecEnv> MakeEnv(const Config& config, const Replica& replica,
-                                      const envs::EnvSeed& seed,
-                                      const envs::WhileWaiting& while_waiting) {
+namespace {
+
+std::unique_ptr<envs::VecEnv> MakeUnpaced(const Config& config, const Replica& replica,
+                                          const envs::EnvSeed& seed,
+                                          const envs::WhileWaiting& while_waiting) {
   const int envs = static_cast<int>(config.actors.envs_per_actor);
   if (replica.gpu != nullptr && PlaysOnGpu(config)) {
     return envs::MakeGpuEnv(config.env, envs, seed, static_cast<int>(config.actors.unroll),
@@ -56,14 +58,29 @@ std::unique_ptr<envs::VecEnv> MakeEnv(const Config& config, const Replica& repli
   return std::make_unique<DeviceEnv>(std::move(env), memory);
 }
 
+// With the pace of `config`, if it has one. Without a sleeper, the pace takes no time.
+std::unique_ptr<envs::VecEnv> Make(const Config& config, const Replica& replica,
+                                   const envs::EnvSeed& seed,
+                                   const envs::WhileWaiting& while_waiting, bool sleeps) {
+  auto env = MakeUnpaced(config, replica, seed, while_waiting);
+  if (config.env.step_ms == 0) return env;
+  return std::make_unique<envs::Paced>(
+      std::move(env), envs::Pace(config.env, config.actors.unroll, seed),
+      sleeps ? std::make_unique<envs::SteadySleeper>() : nullptr, while_waiting);
+}
+
+}  // namespace
+
+std::unique_ptr<envs::VecEnv> MakeEnv(const Config& config, const Replica& replica,
+                                      const envs::EnvSeed& seed,
+                                      const envs::WhileWaiting& while_waiting) {
+  return Make(config, replica, seed, while_waiting, false);
+}
+
 std::unique_ptr<envs::VecEnv> MakePacedEnv(const Config& config, const Replica& replica,
                                            const envs::EnvSeed& seed,
                                            const envs::WhileWaiting& while_waiting) {
-  auto env = MakeEnv(config, replica, seed, while_waiting);
-  if (config.env.step_ms == 0) return env;
-  return std::make_unique<envs::Paced>(std::move(env),
-                                       envs::Pace(config.env, config.actors.unroll, seed),
-                                       std::make_unique<envs::SteadySleeper>(), while_waiting);
+  return Make(config, replica, seed, while_waiting, true);
 }
 
 DeviceEnv::DeviceEnv(std::unique_ptr<envs::VecEnv> env, Memory& memory)
@@ -90,6 +107,11 @@ void DeviceEnv::Step(std::span<const std::int32_t> actions, std::span<float> obs
   Write<float>(memory_, observations, observations_.span());
   Write<float>(memory_, rewards, rewards_.span());
   Write<std::uint8_t>(memory_, terminals, terminals_.span());
+}
+
+void DeviceEnv::Fields(StateBytes& state) {
+  if (state.reading()) truncated_.clear();
+  env_->Fields(state);
 }
 
 void DeviceEnv::KeepTruncated() {

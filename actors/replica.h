@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/config/config.h"
@@ -31,13 +32,14 @@ int GpuOf(std::uint32_t slot, std::size_t gpus);
 Replica MakeReplica(const Config& config, std::uint32_t slot);
 
 // B = actors.envs_per_actor envs whose arrays are in the memory of replica's backend. The envs are
-// played on the GPU, or on the host with copies there and back. Throws UserError as
-// envs::MakeVecEnv, or if actors.env_device is impossible.
+// played on the GPU, or on the host with copies there and back. A pace (env.step_ms) is a part of
+// their state, but takes no time. Throws UserError as envs::MakeVecEnv, or if actors.env_device is
+// impossible.
 std::unique_ptr<envs::VecEnv> MakeEnv(const Config& config, const Replica& replica,
                                       const envs::EnvSeed& seed,
                                       const envs::WhileWaiting& while_waiting);
 
-// The same at the pace of env.step_ms (envs/paced.h), if it is set: for a working actor.
+// The same, in the time of the pace, too (envs/paced.h): for a working actor.
 std::unique_ptr<envs::VecEnv> MakePacedEnv(const Config& config, const Replica& replica,
                                            const envs::EnvSeed& seed,
                                            const envs::WhileWaiting& while_waiting);
@@ -65,6 +67,8 @@ class DeviceEnv final : public envs::VecEnv {
   std::span<const envs::Truncated> truncated() const override { return truncated_; }
   void TakeEpisodes(std::vector<envs::EpisodeEnd>& out) override { env_->TakeEpisodes(out); }
   std::uint64_t replaced() const override { return env_->replaced(); }
+  std::string WhyNotSaved() const override { return env_->WhyNotSaved(); }
+  void Fields(StateBytes& state) override;
 
  private:
   void KeepTruncated();

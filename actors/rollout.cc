@@ -35,6 +35,7 @@ Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t life, R
       unroll_(static_cast<int>(config.actors.unroll)),
       envs_(static_cast<int>(config.actors.envs_per_actor)),
       between_steps_(std::move(between_steps)),
+      life_(life),
       replica_(std::move(replica)),
       env_(env != nullptr
                ? std::move(env)
@@ -88,13 +89,14 @@ RolloutGradient Rollout::Run(double entropy, std::span<float> gradient) {
   const std::int64_t begin = clock.NowNs();
   // 1. Act.
   Send(entropy);
-  Begin();
+  if (std::exchange(fresh_, false)) env_->Reset(Rows(0));
   Unroll();
   memory_.Wait();
   const std::int64_t acted = clock.NowNs();
   // 2. Compute the gradient of those steps.
   Gradient(gradient);
   Fetch(gradient);
+  Carry();
 
   const Report& report = report_.host.span()[0];
   return {.values = gradient,
@@ -114,9 +116,8 @@ void Rollout::Send(double entropy) {
   Write<net::LossWeights>(memory_, loss_weights_.span(), loss_weights_.host.span());
 }
 
-// Starts with the last observation of the unroll before and the net's memory of that time.
-void Rollout::Begin() {
-  if (std::exchange(fresh_, false)) return env_->Reset(Rows(0));
+// The next unroll begins with the last observation of this one and the net's memory of that time.
+void Rollout::Carry() {
   Copy<float>(memory_, Rows(0), Rows(unroll_));
   Copy<std::uint8_t>(memory_, Resets(0), Resets(unroll_));
   model_->Carry(unroll_ - 1);
@@ -225,6 +226,41 @@ void Rollout::Fetch(std::span<float> gradient) {
 void Rollout::Repeat(int id, const std::function<void()>& ops) {
   if (unroll_ > kMaxRecorded) return ops();
   replica_.backend->Repeat(id, ops);
+}
+
+void Rollout::Fields(StateBytes& state) {
+  state.Tag("roll");
+  state.Same(static_cast<std::uint64_t>(envs_), "actors.envs_per_actor");
+  state.Same(static_cast<std::uint64_t>(unroll_), "actors.unroll");
+  state.Same(env_->spec().row(), "observed values");
+  const auto carried = model_->carried();
+  state.Same(carried.size(), "arrays of the net's memory");
+  state(life_);
+  state(fresh_);
+  Exchange(state, action_streams_.span());
+  Exchange(state, Rows(0));
+  Exchange(state, Resets(0));
+  for (const std::span<float> array : carried) {
+    state.Same(array.size(), "numbers of the net's memory");
+    Exchange(state, array);
+  }
+  env_->Fields(state);
+}
+
+// The fields of an array in the replica's memory.
+template <class T>
+void Rollout::Exchange(StateBytes& state, std::span<T> there) {
+  Buffer<T> here(there.size(), memory_.host_side());
+  Read<T>(memory_, here.span(), there);
+  memory_.Wait();
+  if constexpr (std::is_arithmetic_v<T>) {
+    state.Array(here.span());
+  } else {
+    for (T& value : here.span()) state(value);
+  }
+  if (!state.reading()) return;
+  Write<T>(memory_, there, here.span());
+  memory_.Wait();
 }
 
 RolloutEpisodes Rollout::TakeEpisodes() {

@@ -11,9 +11,14 @@
 // there, too: then only the weights and one flat gradient cross between host and GPU. Games on the
 // host receive actions and return observations and rewards at every step.
 //
+// Between two Runs its state can be saved (weights excepted): envs, streams of actions, the last
+// observations and the net's memory. A restored rollout computes the gradients that the saved one
+// would have computed, bit for bit, on the same kind of device.
+//
 // Thread safety: none; one thread. Buffers are allocated once.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -51,8 +56,9 @@ struct RolloutGradient {
 
 class Rollout {
  public:
-  // `between_steps` (the beats) is called after every env step, or once an unroll if the games are
-  // on a GPU, and during waits for a slow env; may be empty. The envs keep no pace.
+  // `life`: from it and `slot` all random streams derive; new wherever the state of the life before
+  // is lost. `between_steps` (the beats) is called after every env step, or once an unroll if the
+  // games are on a GPU, and during waits for a slow env; may be empty. The envs keep no pace.
   Rollout(const Config& config, std::uint32_t slot, std::uint32_t life,
           std::function<void()> between_steps = {});
   // The same with a given replica and given envs for it.
@@ -74,6 +80,16 @@ class Rollout {
   // Since the last call.
   RolloutEpisodes TakeEpisodes();
 
+  // The life of its random streams: that of the constructor, or of the restored state.
+  std::uint32_t life() const { return life_; }
+  // As envs::VecEnv's: why it cannot be saved, or ""; appends its state; goes on from a state that
+  // a rollout of the same configuration saved, of any slot and life. After a StateError from
+  // Restore, make another rollout. REQUIRES: Save: WhyNotSaved().empty().
+  std::string WhyNotSaved() const { return env_->WhyNotSaved(); }
+  void Save(std::vector<std::byte>& to) { SaveState(*this, to); }
+  void Restore(std::span<const std::byte> state) { RestoreState(*this, state); }
+  void Fields(StateBytes& state);
+
  private:
   // An array in the replica's memory and its copy on the host; on the CPU both are the same array.
   template <class T>
@@ -90,13 +106,15 @@ class Rollout {
   };
 
   void Send(double entropy);
-  void Begin();
   void Unroll();
   void Act(int t);
   void StepEnvs(int t);
   void BootstrapTruncated(int t);
   void Gradient(std::span<float> gradient);
   void Fetch(std::span<float> gradient);
+  void Carry();
+  template <class T>
+  void Exchange(StateBytes& state, std::span<T> there);
   void Repeat(int id, const std::function<void()>& ops);
   std::span<float> Rows(int t);           // observations (B, H, W, C) of step t
   std::span<std::uint8_t> Resets(int t);  // (B): an episode begins at step t
@@ -106,6 +124,7 @@ class Rollout {
   const Config config_;
   const int unroll_, envs_;
   std::function<void()> between_steps_;
+  std::uint32_t life_;
   Replica replica_;
   std::unique_ptr<envs::VecEnv> env_;
   std::unique_ptr<net::Model<float>> model_;
@@ -120,7 +139,7 @@ class Rollout {
   Buffer<float> dlogits_;                                   // (T, B, A)
   Mirrored<Report> report_;                                 // (1)
   Mirrored<float> gradient_;    // (layout().size()); empty if Run's `gradient` is written directly
-  bool fresh_ = true;           // nothing observed yet
+  bool fresh_ = true;           // Rows(0) is not observed yet
   std::uint64_t replaced_ = 0;  // processes already reported
 };
 

@@ -65,8 +65,10 @@ Paced::Paced(std::unique_ptr<VecEnv> env, const Pace& pace, std::unique_ptr<Slee
 
 void Paced::Step(std::span<const std::int32_t> actions, std::span<float> observations,
                  std::span<float> rewards, std::span<std::uint8_t> terminals) {
-  const std::int64_t end = sleeper_->NowNs() + pace_.NextStepNs();
+  const std::int64_t step_ns = pace_.NextStepNs();
+  const std::int64_t end = sleeper_ != nullptr ? sleeper_->NowNs() + step_ns : 0;
   env_->Step(actions, observations, rewards, terminals);
+  if (sleeper_ == nullptr) return;
   for (std::int64_t now = sleeper_->NowNs(); now < end; now = sleeper_->NowNs()) {
     sleeper_->SleepUntilNs(std::min(end, now + kBetweenCallsNs));
     if (end - now > kBetweenCallsNs && while_waiting_) while_waiting_();

@@ -57,14 +57,17 @@ class SteadySleeper final : public Sleeper {
 
 // `env` at a pace. A step ends no earlier than its duration after its beginning, the time of the
 // games included. Lost time is not made up for by a shorter step, as no simulator could do that.
-// Reset takes no time.
+// Reset takes no time. Without a sleeper no step takes time, and the state is the same.
 //
 // Thread safety: none.
 class Paced final : public VecEnv {
  public:
-  // `while_waiting` is called ten times a second during a long step; may be empty.
+  // `sleeper`: nullptr leaves the time out. `while_waiting` is called ten times a second during a
+  // long step; may be empty.
   Paced(std::unique_ptr<VecEnv> env, const Pace& pace, std::unique_ptr<Sleeper> sleeper,
         WhileWaiting while_waiting = {});
+
+  bool keeps_pace() const { return sleeper_ != nullptr; }
 
   const EnvSpec& spec() const override { return env_->spec(); }
   int size() const override { return env_->size(); }

@@ -77,6 +77,12 @@ class ActorCriticNet final : public Model<T> {
     for (const auto& layer : layers_) layer->Carry(step * batch_.envs, batch_.envs);
   }
 
+  std::vector<std::span<T>> carried() override {
+    std::vector<std::span<T>> all;
+    for (const auto& layer : layers_) layer->AddCarried(all);
+    return all;
+  }
+
   void Backward(std::span<const T> parameters, int steps, std::span<const T> dlogits,
                 std::span<const T> dvalues, std::span<T> gradient) override {
     CHECK(steps >= 1 && steps <= batch_.steps, "{} steps of {}", steps, batch_.steps);

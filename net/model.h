@@ -49,6 +49,8 @@ class Model {
   void Forward(std::span<const T> parameters, int step) { Forward(parameters, step, step - 1); }
   // Makes the state after `step` the one that step 0 continues from.
   virtual void Carry(int step) = 0;
+  // The carried state: arrays in the backend's memory, of `envs` rows each. None without an lstm.
+  virtual std::vector<std::span<T>> carried() = 0;
 
   // Computes the gradient of a scalar loss with respect to the parameters. Overwrites all of
   // `gradient` (layout().size()), the gaps with zero. dlogits (steps, envs, A) and dvalues (steps,

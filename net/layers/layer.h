@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,6 +78,8 @@ class Layer {
                         T* dx) = 0;
   // Makes the state after the step at `row` the one that row 0 continues from.
   virtual void Carry(int /*row*/, int /*envs*/) {}
+  // Appends the arrays of the state that row 0 continues from.
+  virtual void AddCarried(std::vector<std::span<T>>& /*all*/) {}
 
  protected:
   // The relu that follows this layer, if it is fused into it.

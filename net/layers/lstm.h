@@ -93,6 +93,11 @@ class Lstm final : public Layer<T> {
     Copy<T>(memory, carried_c_.span(), {c_.data() + At(row), At(envs)});
   }
 
+  void AddCarried(std::vector<std::span<T>>& all) override {
+    all.push_back(carried_h_.span());
+    all.push_back(carried_c_.span());
+  }
+
  private:
   std::size_t At(int rows) const { return std::int64_t{rows} * width_; }
 
