@@ -337,5 +337,26 @@ TEST(WorkerEnvs, ATalkativeOneIsNotHeldUp) {
   EXPECT_EQ(envs.replaced(), 0);
 }
 
+// A process that answers nonsense instead of its state is replaced, as in play.
+TEST(WorkerEnvs, AnswersToAQuestionForTheStateAreChecked) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"0000000000000080", "gave an invalid answer instead of its state"},  // 2^63 bytes
+      {"01000000000000000505", "gave more than its state"},
+      {"040000000000000005", "did not answer within 0.3 s"}};
+  for (const auto& [state, sentence] : cases) {
+    WorkerEnvs envs(FakeWorker(std::string(R"({"state": ")") + state + "\"}"), 2, kSeed,
+                    {.per_process = 2, .timeout_s = 0.3});
+    envs.Advance(std::vector<std::int32_t>{FrameEnvs::kReset, FrameEnvs::kReset});
+    std::vector<std::byte> bytes;
+    EXPECT_THAT(starling::ErrorOf<StateError>([&] { SaveState(envs, bytes); }),
+                testing::AllOf(HasSubstr("fake: the process of envs 0 to 1 "), HasSubstr(sentence),
+                               HasSubstr("instead of saving its state")));
+    EXPECT_EQ(envs.replaced(), 1u);
+    envs.Advance(std::vector<std::int32_t>{1, FrameEnvs::kReset});
+    EXPECT_EQ(envs.result(0).end, End::kCut);
+    EXPECT_THAT(Frame(envs, 1), testing::ElementsAre(Shown(1, 2), 0, 1));
+  }
+}
+
 }  // namespace
 }  // namespace starling::envs

@@ -74,6 +74,14 @@ TEST(ActorTimes, DependOnSeedSlotAndLifeAndOnNothingElse) {
   EXPECT_NE(mine, Computes(ActorTimes(config, 5, 7), 20));
   EXPECT_NE(mine, Computes(ActorTimes(config, 4, 8), 20));
   EXPECT_NE(mine, Computes(ActorTimes(other, 4, 7), 20));
+  const auto pushes = [](std::uint32_t life) {
+    ActorTimes times(With({.network_ms = 1, .delayed_share = 0.5, .delayed_factor = 20}), 4, life);
+    std::vector<std::int64_t> ns;
+    for (int i = 0; i < 64; ++i) ns.push_back(times.PushNs());
+    return ns;
+  };
+  EXPECT_EQ(pushes(7), pushes(7));
+  EXPECT_NE(pushes(7), pushes(8));
   ActorTimes pushing(config, 4, 7);
   for (const std::int64_t ns : mine) {
     pushing.PushNs();
