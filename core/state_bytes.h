@@ -126,13 +126,18 @@ void CloseStateFrame(std::vector<std::byte>& to, std::size_t begin);
 // Returns the fields. Throws StateError if `state` is not one whole saved state.
 std::span<const std::byte> OpenStateFrame(std::span<const std::byte> state);
 
-// Appends the state of `object` to `to`. Changes nothing in the object.
+// Appends the state of `object` to `to`, or, if it throws, nothing. Changes nothing in the object.
 template <class Object>
 void SaveState(Object& object, std::vector<std::byte>& to) {
   const std::size_t begin = to.size();
   to.resize(begin + kStateFrameBytes);
   StateBytes fields(to);
-  object.Fields(fields);
+  try {
+    object.Fields(fields);
+  } catch (...) {
+    to.resize(begin);
+    throw;
+  }
   CloseStateFrame(to, begin);
 }
 

@@ -68,6 +68,13 @@ TEST(StateBytes, IsAppended) {
   EXPECT_EQ(std::vector(bytes.begin() + 5, bytes.end()), Saved({}));
 }
 
+TEST(StateBytes, OfAnObjectThatThrowsIsNothing) {
+  std::vector<std::byte> bytes(5);
+  All wrong{.number = 10};
+  EXPECT_THROW(SaveState(wrong, bytes), StateError);
+  EXPECT_EQ(bytes.size(), 5u);
+}
+
 TEST(StateBytes, RefusesAValueOutOfItsRange) {
   const auto refuse = [](const All& forged) {
     All all;
