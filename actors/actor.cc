@@ -16,12 +16,14 @@ namespace {
 // With backend "auto", falls back to the processor if no GPU is available.
 std::unique_ptr<Rollout> MakeRollout(Config config, const LearnerClient& client,
                                      const std::function<void()>& beat) {
+  // Streams that no incarnation has used; a restored state (Rollout::Restore) brings its own life.
+  const std::uint32_t life = client.incarnation();
   const auto make = [&] {
-    const envs::EnvSeed seed{config.run.seed, client.slot(), client.incarnation()};
+    const envs::EnvSeed seed{config.run.seed, client.slot(), life};
     Replica replica = MakeReplica(config, client.slot());
     auto env = MakePacedEnv(config, replica, seed, beat);
-    return std::make_unique<Rollout>(config, client.slot(), client.incarnation(),
-                                     std::move(replica), std::move(env), beat);
+    return std::make_unique<Rollout>(config, client.slot(), life, std::move(replica),
+                                     std::move(env), beat);
   };
   if (config.actors.backend != DeviceChoice::kAuto) return make();
   try {
