@@ -39,6 +39,7 @@ constexpr Figure kFigures[] = {
     {"time", MeasureTime},
     {"startup", MeasureStartup},
     {"wire", MeasureWire},
+    {"encryption", MeasureEncryption},
     {"latency", MeasureLatency},
     {"apply", MeasureApply},
     {"lock", MeasureLock},

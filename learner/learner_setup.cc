@@ -5,6 +5,7 @@
 #include <random>
 #include <utility>
 
+#include "core/config/config_rules.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "learner/learner.h"
@@ -89,6 +90,7 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options,
       keeper_(
           config_, layout_, options_.run_dir, start.checkpoint, start.state.version,
           [this] { wake_up_.Notify(); }, clock_),
+      context_(IoThreads(config_.wire)),
       admission_(config_, context_, runtime_dir_, engine_.counters().frames_refused, clock_),
       socket_(context_, RouterEndpoint(config, runtime_dir_),
               {.max_elements = slice_.size,

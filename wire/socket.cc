@@ -127,10 +127,10 @@ SendStatus SendBody(zmq::socket_t& socket, const Frames& frames, SendStatus stat
 
 }  // namespace
 
-Context::Context() {
+Context::Context(std::int64_t io_threads) {
   RaiseOpenFiles();
   try {
-    impl_ = std::make_unique<Impl>();
+    impl_ = std::make_unique<Impl>(static_cast<int>(io_threads));
   } catch (const zmq::error_t& error) {
     throw UserError(fmt::format(
         "cannot start ZeroMQ: {}; raise the limit of open files (ulimit -n)", error.what()));

@@ -21,12 +21,13 @@
 
 namespace starling::wire {
 
-// One I/O thread of ZeroMQ. Must outlive its sockets. Raises the soft limit of open files to the
+// The I/O threads of ZeroMQ. A new connection gets the thread that has the fewest; with keys, that
+// thread encrypts and decrypts for it. Must outlive its sockets. Raises the soft limit of open files to the
 // hard limit, because a listener without descriptors spins. Throws UserError if there are none
 // left.
 class Context {
  public:
-  Context();
+  explicit Context(std::int64_t io_threads = 1);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;

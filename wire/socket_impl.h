@@ -35,7 +35,8 @@ class SocketEvents {
 };
 
 struct Context::Impl {
-  zmq::context_t context{1};
+  explicit Impl(int io_threads) : context(io_threads) {}
+  zmq::context_t context;
 };
 
 struct Socket::Impl {

@@ -148,6 +148,7 @@ struct WireConfig {
   double heartbeat_ms = 500;
   double timeout_s = 10;          // silence after which a peer counts as dead
   double connect_timeout_s = 60;  // how long an actor waits for a learner that has not started
+  std::int64_t io_threads = 0;    // of each learner process; 0 is "auto" (IoThreads)
   std::string runtime_dir;        // "" = $XDG_RUNTIME_DIR, /dev/shm or /tmp, + /starling-<uid>
   friend bool operator==(const WireConfig&, const WireConfig&) = default;
 };

@@ -239,6 +239,12 @@ std::int64_t UsableCores() {
   return std::max(std::thread::hardware_concurrency(), 1u);
 }
 
+// ZeroMQ encrypts and decrypts in these threads; without keys one moves gigabytes a second.
+std::int64_t IoThreads(const WireConfig& wire) {
+  if (wire.io_threads != 0) return wire.io_threads;
+  return wire.secret.empty() ? 1 : std::clamp<std::int64_t>(UsableCores() / 2, 1, 4);
+}
+
 std::int64_t ActorsThatFit(const ActorsConfig& actors) {
   if (actors.count != 0) return actors.count;
   if (actors.backend == DeviceChoice::kCpu) return UsableCores();

@@ -11,6 +11,9 @@ namespace starling {
 // The processors this process may run on (its affinity mask), at least 1.
 std::int64_t UsableCores();
 
+// Returns wire.io_threads, or for "auto" 1, and with keys half of the usable cores, at most 4.
+std::int64_t IoThreads(const WireConfig& wire);
+
 // Returns actors.count, or for "auto" one actor per GPU if actors compute on GPUs, else one per
 // core.
 std::int64_t ActorsThatFit(const ActorsConfig& actors);

@@ -147,6 +147,7 @@ const std::vector<ConfigKey>& Table() {
       {KEY(wire, heartbeat_ms), NumberRule{1, 60'000}},
       {KEY(wire, timeout_s), NumberRule{0.1, kDay}},
       {KEY(wire, connect_timeout_s), NumberRule{kShortestS, kDay}},
+      {KEY(wire, io_threads), IntegerRule{1, 16, "auto"}},
       {KEY(wire, runtime_dir), TextRule{"text on one line", IsOneLine}},
 
       {KEY(checkpoint, every_steps), IntegerRule{1, kMany}},
