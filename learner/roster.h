@@ -1,7 +1,7 @@
 // The roster of a run: one member per slot; every join of a slot opens a new incarnation.
 //
-// Invariants: a slot has at most one member. No slot uses an incarnation twice: its upper half is
-// the term, and every start of the learner opens a new term.
+// Invariants: a slot has at most one member. No slot uses an incarnation twice in a term
+// (wire/protocol.h), and every start of the learner opens a new term.
 //
 // Thread safety: none; it belongs to the network thread.
 #pragma once

@@ -111,6 +111,7 @@ void Visit(auto& visit, Is<ApplyUpdate> auto& update) {
   visit("steps", update.steps);
   visit("entropy", update.entropy);
   visit("checkpoint", update.checkpoint);
+  visit("more", update.more);
 }
 void Visit(auto&, Is<ShardApplied> auto&) {}
 void Visit(auto& visit, Is<ShardSaved> auto& saved) { visit("error", saved.error, kMaxTextBytes); }

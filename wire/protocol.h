@@ -28,20 +28,25 @@ inline constexpr std::size_t kMaxOutcomes = 256;           // in one answer
 inline constexpr std::size_t kMaxConfigBytes = 64 * 1024;  // Welcome::config
 inline constexpr std::size_t kMaxTextBytes = 1024;         // every other string
 inline constexpr std::size_t kMaxShardsNamed = 7;          // in a welcome, without the first
-inline constexpr std::size_t kMaxUpdateItems = 8192;       // gradients in one update; 29 bytes each
+inline constexpr std::size_t kMaxUpdateItems = 8192;       // in one message; 29 bytes each
 inline constexpr std::size_t kMaxMapEntries = 64;          // known and unknown keys of one body
 inline constexpr std::size_t kMaxFieldsDepth = 8;
 
-// The incarnation of an actor, new at every join: (term << 16) | life, where `life` counts the
-// joins of its slot in that term of the learner, from 0.
+// The incarnation of an actor, new at every join of its slot in a term of the learner. `life` counts
+// these joins from 0. The first 65,536 are (term << 16) | life. Later ones are 2^31 + (life - 2^16):
+// no incarnation comes twice in a term, nor is one of the first of another term (below 2^15).
 inline constexpr int kLifeBits = 16;
+inline constexpr std::uint32_t kEarlyLives = 1u << kLifeBits, kLate = 1u << 31;
 
-constexpr std::uint32_t TermOf(std::uint32_t incarnation) { return incarnation >> kLifeBits; }
-constexpr std::uint32_t LifeOf(std::uint32_t incarnation) {
-  return incarnation & ((1u << kLifeBits) - 1);
-}
 constexpr std::uint32_t MakeIncarnation(std::uint32_t term, std::uint32_t life) {
-  return (term << kLifeBits) | LifeOf(life);
+  return life < kEarlyLives ? ((term << kLifeBits) & ~kLate) | life : kLate | (life - kEarlyLives);
+}
+constexpr std::uint32_t LifeOf(std::uint32_t incarnation) {
+  return incarnation < kLate ? incarnation & (kEarlyLives - 1) : incarnation - kLate + kEarlyLives;
+}
+// 0 for a late life.
+constexpr std::uint32_t TermOf(std::uint32_t incarnation) {
+  return incarnation < kLate ? incarnation >> kLifeBits : 0;
 }
 
 enum class Kind : std::uint8_t {
@@ -249,7 +254,8 @@ struct DiscardSlice {
   friend bool operator==(const DiscardSlice&, const DiscardSlice&) = default;
 };
 
-// The update that creates the header's version.
+// The update that creates the header's version. An update of more than kMaxUpdateItems gradients is
+// several messages of that version, one after the other.
 struct ApplyUpdate {
   struct Item {  // one gradient
     std::uint32_t slot = 0, incarnation = 0;
@@ -262,6 +268,7 @@ struct ApplyUpdate {
   std::uint64_t optimizer_step = 0, steps = 0;
   double entropy = 0;
   std::uint32_t checkpoint = 0;  // 1: write the shard's part of a checkpoint of this version
+  std::uint32_t more = 0;        // 1: further items of this version follow in the next message
   friend bool operator==(const ApplyUpdate&, const ApplyUpdate&) = default;
 };
 

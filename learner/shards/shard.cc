@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/config/config_rules.h"
 #include "learner/apply/optimizer.h"
 #include "learner/apply/schedule.h"
 #include "net/norm.h"
@@ -51,7 +52,7 @@ Shard::Welcomed Shard::SayHello(const Config& config, const net::ParameterLayout
                                 const ShardOptions& options) {
   // 1. Announce this shard, and wait for the welcome of shard 0.
   Welcomed welcomed;
-  welcomed.context = std::make_unique<wire::Context>();
+  welcomed.context = std::make_unique<wire::Context>(IoThreads(config.wire));
   welcomed.learner = std::make_unique<wire::ClientSocket>(
       *welcomed.context, options.learner,
       wire::SocketOptions{.receive_queue = kQueue, .send_queue = kQueue});
@@ -100,6 +101,9 @@ Shard::Shard(const Config& config, net::ParameterLayout layout, ShardOptions opt
       checkpoints_(options_.run_dir / "checkpoints", 1, [this] { wake_up_.Notify(); },
                    {options_.shard, static_cast<std::size_t>(config.learner.shards)}),
       pending_(kSpareSlices + static_cast<std::size_t>(config.updates.in_flight)),
+      unsent_([this](const wire::Frames& frames) {
+        return learner_->Send(frames) ? wire::SendStatus::kSent : wire::SendStatus::kFull;
+      }),
       applier_(
           MakeApplier(config.learner.apply,
                       {.threads = static_cast<int>(config.learner.threads),
@@ -128,6 +132,7 @@ bool Shard::Run() {
     wire::Poll(items, kIdleMs);
     wake_up_.Clear();  // before the work that it announces, so that no notification is lost
     if (options_.abandoned && options_.abandoned()) return false;
+    unsent_.SendWaiting();
     ReceiveFromLearner();
     ReceiveFromActors();
     ReportApplied();
@@ -233,10 +238,13 @@ void Shard::ReceiveFromLearner() {
 }
 
 void Shard::OnApplyUpdate(std::uint64_t version, const wire::ApplyUpdate& order) {
-  // 1. Take the slices in the order of shard 0, the order of the sum.
+  // 1. Wait for all of its messages.
+  items_.insert(items_.end(), order.items.begin(), order.items.end());
+  if (order.more != 0) return;
+  // 2. Take the slices in the order of shard 0, the order of the sum.
   auto pending = std::make_unique<InFlightUpdate>();
   Update& update = pending->update;
-  for (const wire::ApplyUpdate::Item& item : order.items) {
+  for (const wire::ApplyUpdate::Item& item : std::exchange(items_, {})) {
     const GradientName name{item.slot, item.incarnation, item.gradient};
     auto slice = pending_.TakeFirst(name);
     CHECK(slice, "no slice of actor {}'s gradient {}", item.slot, item.gradient);
@@ -245,7 +253,7 @@ void Shard::OnApplyUpdate(std::uint64_t version, const wire::ApplyUpdate& order)
     update.gradients.push_back(
         {.values = pending->slices.back().values, .weight = static_cast<float>(item.weight)});
   }
-  // 2. Every number of the step is shard 0's.
+  // 3. Every number of the step is shard 0's.
   update.version = version;
   update.lr = order.lr;
   update.scale = order.scale;
@@ -316,7 +324,7 @@ void Shard::Send(const wire::Header& header, const wire::Body& body) {
   full.session = session_;
   full.fingerprint = layout_.fingerprint();
   sent_ms_ = clock_.NowMs();
-  if (!learner_->Send(wire::Encode(full, body))) {
+  if (!unsent_.Send(wire::Encode(full, body))) {
     throw std::runtime_error("the learner does not read what its shards send");
   }
 }

@@ -24,6 +24,7 @@
 #include "learner/admission.h"
 #include "learner/apply/applier.h"
 #include "learner/newest_weights.h"
+#include "learner/shards/backlog.h"
 #include "learner/shards/gradient_slices.h"
 #include "learner/storage/checkpoint.h"
 #include "learner/storage/start.h"
@@ -101,8 +102,10 @@ class Shard {
   CheckpointWriter checkpoints_;
 
   PendingSlices pending_;
+  std::vector<wire::ApplyUpdate::Item> items_;  // of an update that goes on in the next message
   std::deque<std::unique_ptr<InFlightUpdate>> in_flight_;
   std::optional<std::uint64_t> final_version_;  // write the final checkpoint when it is applied
+  Backlog unsent_;                              // to shard 0
   std::uint64_t sent_ = 0;                      // messages
   std::int64_t sent_ms_ = 0;                    // the last message to shard 0
   bool over_ = false;

@@ -23,10 +23,16 @@ ShardLinks::ShardLinks(wire::Context& context, const ShardLinksOptions& options)
       session_(options.session),
       fingerprint_(options.fingerprint),
       socket_(context, options.endpoint, {.receive_queue = kQueue, .send_queue = kQueue}) {
-  for (std::size_t shard = 1; shard <= others_; ++shard) applied_[shard] = options.version;
+  for (std::size_t shard = 1; shard <= others_; ++shard) {
+    applied_[shard] = options.version;
+    unsent_.emplace(shard, [this, shard](const wire::Frames& frames) {
+      return socket_.TrySend(peers_.at(shard), frames);
+    });
+  }
 }
 
 std::optional<ShardLinks::Event> ShardLinks::Receive() {
+  for (auto& [shard, unsent] : unsent_) reachable_ = unsent.SendWaiting() && reachable_;
   wire::Envelope envelope;
   while (socket_.Receive(envelope)) {
     if (auto event = Interpret(envelope)) return event;
@@ -107,7 +113,7 @@ void ShardLinks::Send(std::size_t shard, const wire::Header& header, const wire:
   full.term = term_;
   full.session = session_;
   full.fingerprint = fingerprint_;
-  if (!socket_.Send(peers_.at(shard), wire::Encode(full, body))) reachable_ = false;
+  if (!unsent_.at(shard).Send(wire::Encode(full, body))) reachable_ = false;
 }
 
 void ShardLinks::SendAll(const wire::Header& header, const wire::Body& body) {
@@ -125,14 +131,20 @@ void ShardLinks::BroadcastUpdate(const UpdateRecord& record, const Update& updat
                           .optimizer_step = update.optimizer_step,
                           .steps = update.meta.steps,
                           .entropy = update.meta.entropy,
-                          .checkpoint = checkpoint ? 1u : 0u};
+                          .checkpoint = checkpoint ? 1u : 0u,
+                          .more = 1};
   for (std::size_t i = 0; i < record.items.size(); ++i) {
+    if (order.items.size() == wire::kMaxUpdateItems) {
+      SendAll({.version = update.version}, order);
+      order.items.clear();
+    }
     const auto& item = record.items[i];
     order.items.push_back({.slot = item.slot,
                            .incarnation = item.incarnation,
                            .gradient = item.sequence,
                            .weight = update.gradients[i].weight});
   }
+  order.more = 0;
   SendAll({.version = update.version}, order);
 }
 

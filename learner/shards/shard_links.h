@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "learner/apply/applier.h"
+#include "learner/shards/backlog.h"
 #include "learner/shards/gradient_slices.h"
 #include "learner/storage/journal.h"
 #include "wire/socket.h"
@@ -73,7 +74,7 @@ class ShardLinks {
   void ReloadKeys();
   void Leave();
 
-  // False after a shard could not be sent a message: it is gone or does not read.
+  // False after the connection of a shard has ended, or so much waits for it that it does not read.
   bool all_reachable() const { return reachable_; }
   // Adds `ms` to the silence of every shard. Returns one that was silent for `limit_ms`. Shards
   // send something every wire.heartbeat_ms.
@@ -97,6 +98,7 @@ class ShardLinks {
   std::uint64_t sent_ = 0;
   bool reachable_ = true;
   std::map<std::size_t, std::string> peers_;  // by shard
+  std::map<std::size_t, Backlog> unsent_;     // by shard
   std::map<std::size_t, wire::ShardAddress> addresses_;
   std::map<std::size_t, std::uint64_t> applied_;
   std::map<std::size_t, std::int64_t> silent_ms_;

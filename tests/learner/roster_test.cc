@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
+
 namespace starling::learner {
 namespace {
 
@@ -45,6 +47,21 @@ TEST(RosterTest, RemembersWhyASlotIsEmpty) {
   roster.Join(4'000'000'000, "peer");
   roster.Leave(4'000'000'000, "said goodbye");
   EXPECT_THAT(roster.left(), IsEmpty());
+}
+
+// After 65,536 lives the first incarnation came again.
+TEST(RosterTest, EveryLifeOfASlotIsAnotherIncarnation) {
+  constexpr std::uint32_t kLives = 200'000;
+  Roster roster(3);
+  std::set<std::uint32_t> seen;
+  for (std::uint32_t life = 0; life < kLives; ++life) {
+    const std::uint32_t incarnation = roster.Join(7, "peer").incarnation;
+    ASSERT_EQ(wire::LifeOf(incarnation), life);
+    ASSERT_TRUE(seen.insert(incarnation).second);
+    roster.Leave(7);
+  }
+  Roster next(4);
+  EXPECT_FALSE(seen.contains(next.Join(7, "peer").incarnation)) << "nor in the next term";
 }
 
 }  // namespace
