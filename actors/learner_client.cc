@@ -151,6 +151,7 @@ void LearnerClient::Handle(wire::Envelope envelope, const wire::Message& message
   // 1. Every message shows that the learner is alive.
   if (state_ == ClientState::kJoined) {
     session.deadlines.silence = clock_.NowMs() + Ms(session.config.wire.timeout_s);
+    session.deadlines.bytes.reset();
   }
   // 2. A welcome or a leave needs no membership; all others must be for this membership.
   if (const auto* welcome = std::get_if<wire::Welcome>(&message.body)) {
@@ -236,7 +237,10 @@ void LearnerClient::CheckDeadlines() {
       return;
     }
   }
-  // 2. A learner that is silent, or does not answer a gradient, is lost.
+  // 2. Weights that are still arriving are a sign of life.
+  const std::int64_t limit_ms = Ms(session_->config.wire.timeout_s);
+  if (now > deadlines.silence - limit_ms / 2 && IsArriving()) deadlines.silence = now + limit_ms;
+  // 3. A learner that is silent, or does not answer a gradient, is lost.
   if (now > deadlines.silence) {
     Lose(fmt::format("the learner was silent for wire.timeout_s = {} s: joining again",
                      session_->config.wire.timeout_s));
@@ -244,6 +248,13 @@ void LearnerClient::CheckDeadlines() {
     Lose(fmt::format("a gradient was not answered for {} s: joining again",
                      session_->AnswerMs() / 1000));
   }
+}
+
+// Returns whether bytes have arrived since the last call, without a whole message since then.
+bool LearnerClient::IsArriving() {
+  const auto bytes = session_->socket->BytesReceived();
+  const auto before = std::exchange(session_->deadlines.bytes, bytes);
+  return before && bytes && *before != *bytes;
 }
 
 void LearnerClient::Lose(const std::string& why) {

@@ -34,9 +34,9 @@ struct ClientOptions {
   std::function<std::optional<wire::Credentials>()> find_keys{};
   std::int64_t slot = -1;  // the slot to ask for; negative: any
   double connect_timeout_s = 60;
-  int stop_fd = -1;                 // readable: leave
+  int stop_fd = -1;                   // readable: leave
   std::function<bool()> abandoned{};  // true: leave (the parent is gone); may be empty
-  const Clock* clock = nullptr;     // nullptr: the steady clock
+  const Clock* clock = nullptr;       // nullptr: the steady clock
 };
 
 enum class ClientState {
@@ -54,6 +54,7 @@ class FetchedWeights {
   // Weights are on their way; if they are not here by `again_ms` they have to be asked for.
   void Expect(std::int64_t again_ms);
   bool MustAsk(std::int64_t now_ms) const { return now_ms >= again_ms_; }
+  bool expected() const { return again_ms_ != 0; }
 
   // `message` points into the envelope. Replaces earlier weights.
   void Add(wire::Envelope envelope, const wire::Message& message);
@@ -119,7 +120,9 @@ class LearnerClient {
  private:
   // When something is overdue, in milliseconds.
   struct Deadlines {
-    std::int64_t silence = 0;   // the learner is lost if it has sent nothing by then
+    std::int64_t silence = 0;  // the learner is lost if it has sent nothing by then
+    // Received over its connection when it was last looked at; nullopt: a message has come since.
+    std::optional<std::uint64_t> bytes{};
     std::int64_t answer = 0;    // ... or has not answered the last gradient
     std::int64_t endpoint = 0;  // next check for a new learner
     std::int64_t beat = 0;      // of the steady clock: the next heartbeat
@@ -185,6 +188,7 @@ class LearnerClient {
 
   // time
   void CheckDeadlines();
+  bool IsArriving();
   bool MustLeave();
   bool LearnerMoved() const;
   std::uint32_t UsSince(std::int64_t begin_ns) const;

@@ -54,20 +54,22 @@ bool LearnerClient::TryJoin(const std::string& endpoint, std::int64_t give_up_ms
   OpenSession(endpoint);
   const wire::Hello hello{
       .slot = options_.slot, .host = HostName(), .pid = static_cast<std::uint32_t>(getpid())};
-  std::optional<std::int64_t> asked_ms;
+  std::int64_t asked_ms = -1;  // when hello was sent; -1: it must be
   while (clock_.NowMs() < give_up_ms && !MustLeave()) {
     // 1. Send hello once, as soon as the connection takes it.
-    if (!asked_ms && Send(hello)) asked_ms = clock_.NowMs();
-    if (asked_ms && clock_.NowMs() - *asked_ms > kWelcomeMs) return false;
+    if (asked_ms < 0 && Send(hello)) asked_ms = clock_.NowMs();
+    if (asked_ms >= 0 && clock_.NowMs() - asked_ms > kWelcomeMs) return false;
     // 2. Wait for the welcome.
     wire::ClientSocket& socket = *session_->socket;
-    std::array<wire::PollItem, 1> item{{{.socket = &socket, .want_writable = !asked_ms}}};
+    std::array<wire::PollItem, 1> item{{{.socket = &socket, .want_writable = asked_ms < 0}}};
     wire::Poll(item, kPollMs);
     clock_.Tick();
     wire::Envelope envelope;
     while (socket.Receive(envelope)) {
       const wire::DecodeResult decoded = wire::Decode(envelope.frames(), kMaxElements);
       if (!decoded) continue;
+      // The slot has a member: the learner asks whether this hello is not an old one.
+      if (std::holds_alternative<wire::Heartbeat>(decoded.message.body)) asked_ms = -1;
       Handle(std::move(envelope), decoded.message);
       if (state_ == ClientState::kJoined) return true;
       if (state_ != ClientState::kLost) return false;

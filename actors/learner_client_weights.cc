@@ -139,8 +139,13 @@ bool LearnerClient::Fetch(std::uint64_t version, std::span<float> weights,
                           wire::SnapshotMeta& meta) {
   while (!session_->fetched.Take(version, weights, meta)) {
     if (session_->fetched.MustAsk(clock_.NowMs())) {
+      if (session_->fetched.expected() && IsArriving()) {  // they are on their way
+        session_->ExpectWeights(clock_.NowMs());
+        continue;
+      }
       if (!SendSoon(++session_->sequence, wire::Fetch{.version = version})) return false;
       session_->ExpectWeights(clock_.NowMs());
+      IsArriving();  // counts from here
     } else if (!Pump(kPumpMs)) {
       return false;
     }

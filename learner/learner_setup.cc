@@ -100,17 +100,19 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options,
               [this](const std::string& peer, const wire::Frames& frames) {
                 return socket_.TrySend(peer, frames);
               }),
-      membership_(config_, engine_, outbox_, admission_,
-                  {.endpoint = socket_.endpoint(),
-                   .buffers = OnThisHost(config) && snapshot_.shared() && config.learner.shards == 1
-                                  ? &runtime_dir_
-                                  : nullptr,
-                   .welcome = [this] { return MakeWelcome(); },
-                   .on_left =
-                       [this](std::uint32_t slot, std::uint32_t incarnation) {
-                         if (shards_) shards_->DiscardAllOf(slot, incarnation);
-                       }},
-                  clock_),
+      membership_(
+          config_, engine_, outbox_, admission_,
+          {.endpoint = socket_.endpoint(),
+           .buffers = OnThisHost(config) && snapshot_.shared() && config.learner.shards == 1
+                          ? &runtime_dir_
+                          : nullptr,
+           .welcome = [this] { return MakeWelcome(); },
+           .bytes_from = [this](const std::string& peer) { return socket_.BytesFrom(peer); },
+           .on_left =
+               [this](std::uint32_t slot, std::uint32_t incarnation) {
+                 if (shards_) shards_->DiscardAllOf(slot, incarnation);
+               }},
+          clock_),
       reporter_(config_, options_.run_dir, engine_, options_.sinks, clock_, real_),
       watch_(options_.refusals),
       laps_(real_) {

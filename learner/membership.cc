@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -13,6 +14,7 @@ namespace {
 
 constexpr int kComingsAtOnce = 100;  // lines per kComingsMs
 constexpr std::int64_t kComingsMs = 10'000;
+constexpr std::int64_t kLookMs = 50;       // between two looks at silent members
 constexpr std::int64_t kAloneMs = 10'000;  // between two warnings that there are no actors
 
 std::int64_t Ms(double seconds) { return static_cast<std::int64_t>(seconds * 1000.0); }
@@ -47,7 +49,8 @@ void Membership::OnHello(const std::string& peer, const std::string& key,
   // 2. The newcomer takes its slot. A previous member that had not asked for this slot may join in
   //    another one.
   const std::uint32_t slot = roster.SlotFor(hello.slot);
-  if (const Member* previous = roster.Find(slot)) {
+  if (Member* previous = roster.Find(slot)) {
+    if (!ProvesAlive(*previous, peer)) return;
     Expel(slot, previous->asked ? wire::LeaveReason::kRefused : wire::LeaveReason::kLeaving,
           fmt::format("another actor has taken slot {}", slot),
           "was replaced by a new actor in its slot");
@@ -64,7 +67,18 @@ void Membership::OnHello(const std::string& peer, const std::string& key,
   comings_.Info(clock_.NowMs(), fmt::format("actor {} joined (pid {} on {}{}), {} here", slot,
                                             hello.pid, hello.host, owner, roster.size()));
   GiveBuffers(member);
-  SendWelcome(member);
+  // A stale hello came over a connection that has ended.
+  if (SendWelcome(member) == wire::SendStatus::kGone) Remove(slot, "has ended its connection");
+}
+
+// A hello may arrive long after its sender has ended or joined in another way, out of a buffer of the
+// network. So it takes no member's place by itself: its sender gets a heartbeat, and says hello again
+// if it still waits.
+bool Membership::ProvesAlive(Member& previous, const std::string& peer) {
+  if (previous.successor == peer) return true;
+  previous.successor = peer;
+  outbox_.Send(peer, wire::Heartbeat{});
+  return false;
 }
 
 // A member that has sent no gradient yet keeps its incarnation when it sends another hello;
@@ -77,10 +91,10 @@ void Membership::WelcomeAgain(Member& member) {
   outbox_.Add(member, {.grants = engine_.SentGrants(member.slot)});
 }
 
-void Membership::SendWelcome(const Member& member) {
+wire::SendStatus Membership::SendWelcome(const Member& member) {
   wire::Welcome welcome = options_.welcome();
   if (member.buffers) welcome.buffers = member.buffers->path().string();
-  outbox_.Send(member, welcome);
+  return outbox_.Send(member, welcome);
 }
 
 // Gradients in shared memory are not copied. Without room for them they come in messages.
@@ -119,6 +133,7 @@ void Membership::OnDamaged(const std::string& peer, const std::string& refusal) 
 
 void Membership::Heard(Member& member, const std::string& peer) {
   member.heard_ms = clock_.NowMs();
+  member.bytes.reset();
   member.peer = peer;
 }
 
@@ -176,11 +191,24 @@ void Membership::ExpireGrants() {
   }
 }
 
+// Looks at the bytes of members that were silent for half of the time, so that there is a count to
+// compare with at its end.
 void Membership::RemoveSilent() {
-  const std::int64_t since_ms = clock_.NowMs() - Ms(config_.wire.timeout_s);
-  for (const std::uint32_t slot : engine_.roster().SilentSince(since_ms)) {
+  const std::int64_t now_ms = clock_.NowMs(), limit_ms = Ms(config_.wire.timeout_s);
+  if (now_ms < silence_ms_) return;
+  // 1. Large messages that are arriving are signs of life.
+  for (const std::uint32_t slot : engine_.roster().SilentSince(now_ms - limit_ms / 2)) {
+    Member& member = *engine_.roster().Find(slot);
+    const auto bytes = options_.bytes_from ? options_.bytes_from(member.peer) : std::nullopt;
+    if (member.bytes && bytes && *bytes != *member.bytes) member.heard_ms = now_ms;
+    member.bytes = bytes;
+  }
+  // 2. Remove the silent ones.
+  for (const std::uint32_t slot : engine_.roster().SilentSince(now_ms - limit_ms)) {
     Remove(slot, fmt::format("was silent for wire.timeout_s = {} s", config_.wire.timeout_s));
   }
+  // 3. Nothing to do until the one that was heard first is silent for half of the time.
+  silence_ms_ = std::max(engine_.roster().HeardFirst(now_ms) + limit_ms / 2, now_ms + kLookMs);
 }
 
 }  // namespace starling::learner

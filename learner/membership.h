@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "core/clock.h"
@@ -27,6 +28,9 @@ class Membership {
     const wire::RuntimeDir* buffers = nullptr;
     // Returns the welcome, but for the member's buffers.
     std::function<wire::Welcome()> welcome;
+    // Returns the bytes received over a connection so far, those of a message that is still arriving
+    // too, or nullopt if that is unknown; may be empty.
+    std::function<std::optional<std::uint64_t>(const std::string& peer)> bytes_from{};
     // Called when a member has left; may be empty.
     std::function<void(std::uint32_t slot, std::uint32_t incarnation)> on_left{};
   };
@@ -62,12 +66,14 @@ class Membership {
   // Ends the grants that are staleness.deadline_s old. REQUIRES, as the next: every message that
   // had arrived was handled.
   void ExpireGrants();
-  // Removes members that were silent for wire.timeout_s.
+  // Removes members that were silent for wire.timeout_s: no message, and no byte of one. Costs
+  // nothing until one of them may be.
   void RemoveSilent();
 
  private:
   void WelcomeAgain(Member& member);
-  void SendWelcome(const Member& member);
+  bool ProvesAlive(Member& previous, const std::string& peer);
+  wire::SendStatus SendWelcome(const Member& member);
   void GiveBuffers(Member& member);
 
   const Config& config_;
@@ -77,8 +83,9 @@ class Membership {
   const Options options_;
   const Clock& clock_;
   const std::int64_t started_ms_;
-  std::int64_t alone_ms_;   // when it was last reported that there are no actors
-  RateLimitedLog comings_;  // lines on who joins and leaves
+  std::int64_t silence_ms_ = 0;  // RemoveSilent has nothing to do before
+  std::int64_t alone_ms_;        // when it was last reported that there are no actors
+  RateLimitedLog comings_;       // lines on who joins and leaves
   RateLimitedLog oddities_;
 };
 

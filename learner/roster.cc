@@ -48,6 +48,11 @@ std::vector<std::uint32_t> Roster::SilentSince(std::int64_t ms) const {
   return silent;
 }
 
+std::int64_t Roster::HeardFirst(std::int64_t ms) const {
+  for (const auto& [slot, member] : members_) ms = std::min(ms, member.heard_ms);
+  return ms;
+}
+
 std::vector<const Member*> Roster::InTurn(std::size_t most) {
   std::vector<const Member*> turn;
   const std::size_t count = std::min(most, members_.size());

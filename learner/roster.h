@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,19 +20,22 @@ namespace starling::learner {
 
 struct Member {
   std::uint32_t slot = 0, incarnation = 0;
-  std::string peer;                 // identity of its connection
-  bool asked = false;               // its hello named this slot
-  std::string key{};                // public key it joined with; "" without keys
-  std::string key_name{};           // owner of the key
-  std::string host{};               // reported by the actor
-  std::uint32_t pid = 0;            // reported by the actor; on its host
-  std::int64_t heard_ms = 0;        // its last message, by the membership's clock
+  std::string peer;           // identity of its connection
+  bool asked = false;         // its hello named this slot
+  std::string key{};          // public key it joined with; "" without keys
+  std::string key_name{};     // owner of the key
+  std::string host{};         // reported by the actor
+  std::uint32_t pid = 0;      // reported by the actor; on its host
+  std::int64_t heard_ms = 0;  // its last sign of life, by the membership's clock
+  // Received over its connection when it was last looked at; nullopt: a message has come since.
+  std::optional<std::uint64_t> bytes{};
   std::uint64_t last_sequence = 0;  // its newest gradient
   std::uint64_t accepted = 0;       // gradients of this incarnation that were held
   std::uint64_t steps = 0;          // samples in those
   std::uint64_t wait_us = 0;        // time it waited for grants, summed over those
   std::uint64_t version = 0;        // base of the newest of them
   std::uint64_t staleness = 0;      // of the last that was applied
+  std::string successor{};          // a connection that has asked for this slot once
   wire::Answer unsent{};            // waits to be sent (learner/outbox.h)
   // nullptr: its gradients come in messages.
   std::unique_ptr<wire::GradientBuffers> buffers{};
@@ -52,6 +56,8 @@ class Roster {
   Member* FindPeer(const std::string& peer);
   // Returns the slots whose member was last heard before `ms`.
   std::vector<std::uint32_t> SilentSince(std::int64_t ms) const;
+  // Returns when the member that has been silent longest was last heard; `ms` if there is none.
+  std::int64_t HeardFirst(std::int64_t ms) const;
 
   // Returns at most `most` members in the order of their slots, continuing after the last one of
   // the previous call and wrapping around. If all fit, the list begins at the lowest slot.

@@ -16,6 +16,7 @@ namespace starling::wire {
 namespace {
 
 constexpr std::size_t kMaxPollItems = 16;
+constexpr int kNeverMs = 86'400'000;
 constexpr int kHandshakeMs = 5000;  // limit for ZeroMQ's greeting and the proof of a key
 
 std::size_t LargestFrame(const SocketOptions& options) {
@@ -95,6 +96,11 @@ bool ReceiveMessage(zmq::socket_t& socket, bool routed, Envelope& out) {
   return true;
 }
 
+// The descriptor of the connection that brought a message.
+int SourceFd(Envelope& message) {
+  return zmq_msg_get(message.impl().frames[0].handle(), ZMQ_SRCFD);
+}
+
 // Sends the first frame of a message, which decides whether the message can be sent.
 SendStatus SendFirst(zmq::socket_t& socket, zmq::message_t& frame) {
   const SendStatus status = SendFrame(socket, frame, true);
@@ -167,17 +173,18 @@ ServerSocket::ServerSocket(Context& context, const std::string& endpoint,
                            const SocketOptions& options) {
   impl_->socket = OpenSocket(context, zmq::socket_type::router);
   Configure(impl_->socket, options);
-  // Detects hosts that vanished and peers that stop within a frame: libzmq sends pings, and only a
-  // whole frame counts as a reply.
+  // Detects hosts that vanished and peers that stop within a frame: libzmq sends pings. To libzmq
+  // only a whole frame is a reply, and a large one may take long: over tcp the guard counts bytes.
+  const bool tcp = endpoint.starts_with("tcp:");
   impl_->socket.set(zmq::sockopt::heartbeat_ivl, options.silence_ms);
-  impl_->socket.set(zmq::sockopt::heartbeat_timeout, options.silence_ms);
+  impl_->socket.set(zmq::sockopt::heartbeat_timeout, tcp ? kNeverMs : options.silence_ms);
   impl_->socket.set(zmq::sockopt::handshake_ivl, kHandshakeMs);
   // Without it, sends to dead peers succeed silently.
   impl_->socket.set(zmq::sockopt::router_mandatory, true);
   if (options.keys) RequireGate(impl_->socket);
-  if (endpoint.starts_with("tcp:")) {
+  if (tcp) {
     impl_->events.emplace(context, impl_->socket, options.keys.has_value());
-    impl_->unfinished.emplace(MaxUnread(options));
+    impl_->unfinished.emplace(MaxUnread(options), 2 * std::int64_t{options.silence_ms});
   }
   endpoint_ = Bind(*impl_, endpoint, options.keys.has_value());
 }
@@ -199,9 +206,13 @@ std::vector<std::string> ServerSocket::CutUnfinished(std::int64_t now_ms) {
 bool ServerSocket::Receive(Envelope& out) {
   if (!ReceiveMessage(impl_->socket, true, out)) return false;
   if (impl_->unfinished) {
-    impl_->unfinished->MessageArrived(zmq_msg_get(out.impl().frames[0].handle(), ZMQ_SRCFD));
+    impl_->unfinished->MessageArrived(SourceFd(out), out.peer());
   }
   return true;
+}
+
+std::optional<std::uint64_t> ServerSocket::BytesFrom(const std::string& peer) const {
+  return impl_->unfinished ? impl_->unfinished->BytesFrom(peer) : std::nullopt;
 }
 
 SendStatus ServerSocket::TrySend(const std::string& peer, const Frames& frames) {
@@ -230,7 +241,13 @@ bool ClientSocket::Send(const Frames& frames) {
   return SendBody(impl_->socket, frames, SendStatus::kSent) == SendStatus::kSent;
 }
 
-bool ClientSocket::Receive(Envelope& out) { return ReceiveMessage(impl_->socket, false, out); }
+bool ClientSocket::Receive(Envelope& out) {
+  if (!ReceiveMessage(impl_->socket, false, out)) return false;
+  fd_ = SourceFd(out);
+  return true;
+}
+
+std::optional<std::uint64_t> ClientSocket::BytesReceived() const { return TcpBytesReceived(fd_); }
 
 bool Poll(std::span<PollItem> items, std::int64_t timeout_ms) {
   // zmq_poll has an array of its own type; a fixed one avoids an allocation in every call.

@@ -44,8 +44,8 @@ struct SocketOptions {
   int receive_queue = 8;         // messages per peer
   int send_queue = 8;
   int linger_ms = 500;  // how long a closing socket tries to deliver
-  // Servers only: a connection without a whole frame for silence_ms is closed, at the latest after
-  // twice that time. 0: never; a peer with a key may then extend a frame without limit.
+  // Servers only: pings every peer each silence_ms and closes a connection over which no byte arrives
+  // for twice that time (over ipc: no whole frame). 0: never.
   int silence_ms = 0;
   // CURVE keys of this socket; without them it is plain. A KeyAuthenticator
   // (wire/key_authenticator.h) admits the clients of a server with keys.
@@ -106,9 +106,12 @@ class ServerSocket : public Socket {
   // (it has none, expects another server's key, or does not speak ZeroMQ). Call it often: the
   // reports take memory until then.
   std::size_t FailedHandshakes();
+  // Over tcp: the bytes received over the connection of `peer` so far, those of a message that is
+  // still arriving too; nullopt: unknown. Costs a look at every connection.
+  std::optional<std::uint64_t> BytesFrom(const std::string& peer) const;
   // Over tcp: ends the connections that have received more bytes since their last whole message
-  // than a full queue of the largest messages has (wire/unterminated_message_guard.h). Returns a
-  // sentence for each. Call it often, after Receive. `now_ms` is any monotonic milliseconds clock.
+  // than a full queue of the largest messages has (wire/unterminated_message_guard.h), and returns a
+  // sentence for each; ends those that are silent. Call it often, after Receive. `now_ms` is any monotonic milliseconds clock.
   std::vector<std::string> CutUnfinished(std::int64_t now_ms);
 
   // Overwrites `out`. Returns false if there is no message.
@@ -135,6 +138,11 @@ class ClientSocket : public Socket {
   // Returns false if the queue is full; Poll for `writable` and try again.
   bool Send(const Frames& frames);
   bool Receive(Envelope& out);
+  // As ServerSocket::BytesFrom, over the connection of the last message.
+  std::optional<std::uint64_t> BytesReceived() const;
+
+ private:
+  int fd_ = -1;  // of the last message
 };
 
 struct Beacon {

@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -14,19 +15,13 @@
 namespace starling::wire {
 namespace {
 
+constexpr std::int64_t kMaxPassedMs = 1000;  // a process that stood still looks at nothing
+
 std::optional<std::uint64_t> Cookie(int fd) {
   std::uint64_t cookie = 0;
   socklen_t size = sizeof cookie;
   if (::getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &size) != 0) return std::nullopt;
   return cookie;
-}
-
-// The bytes that the peer has sent and the kernel has acknowledged.
-std::optional<std::uint64_t> BytesReceived(int fd) {
-  tcp_info info{};
-  socklen_t size = sizeof info;
-  if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return std::nullopt;
-  return info.tcpi_bytes_received;
 }
 
 // The bytes of those that libzmq has not read yet.
@@ -49,23 +44,47 @@ std::string PeerAddress(int fd) {
 
 }  // namespace
 
+std::optional<std::uint64_t> TcpBytesReceived(int fd) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return std::nullopt;
+  return info.tcpi_bytes_received;
+}
+
 void UnterminatedMessageGuard::Accepted(int fd) {
   if (const auto cookie = Cookie(fd)) connections_[fd] = {.cookie = *cookie};
 }
 
-void UnterminatedMessageGuard::MessageArrived(int fd) {
+void UnterminatedMessageGuard::MessageArrived(int fd, const std::string& peer) {
   if (const auto found = connections_.find(fd); found != connections_.end()) {
     found->second.heard = true;
+    found->second.peer = peer;
   }
+}
+
+std::optional<std::uint64_t> UnterminatedMessageGuard::BytesFrom(const std::string& peer) const {
+  for (const auto& [fd, connection] : connections_) {
+    if (connection.peer == peer) return TcpBytesReceived(fd);
+  }
+  return std::nullopt;
 }
 
 std::vector<std::string> UnterminatedMessageGuard::Cut(std::int64_t now_ms) {
   std::vector<std::string> cut;
-  if (now_ms < next_look_ms_) return cut;
-  next_look_ms_ = now_ms + kLookMs;
+  if (last_look_ms_ && now_ms < *last_look_ms_ + kLookMs) return cut;
+  const std::int64_t passed_ms =
+      last_look_ms_ ? std::min(now_ms - *last_look_ms_, kMaxPassedMs) : 0;
+  last_look_ms_ = now_ms;
   for (auto& [fd, connection] : connections_) {
-    const auto bytes = BytesReceived(fd);
+    const auto bytes = TcpBytesReceived(fd);
     if ((connection.over = !bytes)) continue;  // closed
+    const bool moved = std::exchange(connection.last, *bytes) != *bytes;
+    connection.quiet_ms = moved ? 0 : connection.quiet_ms + passed_ms;
+    if (silence_ms_ > 0 && connection.quiet_ms >= silence_ms_ && Cookie(fd) == connection.cookie) {
+      connection.over = true;
+      ::shutdown(fd, SHUT_RDWR);
+      continue;
+    }
     if (std::exchange(connection.heard, false)) connection.bytes = *bytes;
     if (*bytes < connection.bytes + limit_) continue;
     // The two checks below cost a system call each, so they come last. Bytes that wait in the

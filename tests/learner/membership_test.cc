@@ -46,6 +46,8 @@ class MembershipTest : public EngineFixture {
   }
   // "PEER REASON TEXT" for every leave message, "PEER welcome INCARNATION" for every welcome.
   std::vector<std::string> sent_;
+  wire::SendStatus next_ = wire::SendStatus::kSent;
+  std::uint64_t bytes_ = 0;  // received over every connection
 
  private:
   wire::SendStatus Deliver(const std::string& peer, const wire::Frames& frames) {
@@ -61,7 +63,8 @@ class MembershipTest : public EngineFixture {
     if (std::holds_alternative<wire::Welcome>(body)) {
       sent_.push_back(peer + " welcome to " + std::to_string(header.slot));
     }
-    return wire::SendStatus::kSent;
+    if (std::holds_alternative<wire::Heartbeat>(body)) sent_.push_back(peer + " heartbeat");
+    return next_;
   }
 
  protected:
@@ -79,7 +82,9 @@ class MembershipTest : public EngineFixture {
                          *engine_,
                          outbox_,
                          admission_,
-                         {.endpoint = "", .welcome = [] { return wire::Welcome{}; }},
+                         {.endpoint = "",
+                          .welcome = [] { return wire::Welcome{}; },
+                          .bytes_from = [this](const std::string&) { return bytes_; }},
                          running_};
 };
 
@@ -97,9 +102,45 @@ TEST_F(MembershipTest, NewcomersGetTheLowestFreeSlot) {
 TEST_F(MembershipTest, AskingForATakenSlotReplacesItsMember) {
   Hello("a", 3);
   Hello("b", 3);
+  Hello("b", 3);  // it is asked to repeat it
   EXPECT_THAT(Slots(), ElementsAre(3));
   EXPECT_EQ(engine_->roster().Find(3)->peer, "b");
   EXPECT_THAT(sent_, Contains("a leave: another actor has taken slot 3"));
+}
+
+// The actor gave up waiting, joined over a new connection, and then its first hello came out of a
+// buffer: it took the slot from its own sender.
+TEST_F(MembershipTest, AStaleHelloReplacesNoMember) {
+  Hello("new", 3);
+  Hello("old", 3);
+  EXPECT_EQ(engine_->roster().Find(3)->peer, "new");
+  EXPECT_THAT(sent_, ElementsAre("new welcome to 3", "old heartbeat"));
+  Hello("older", 3);
+  Hello("old", 3);
+  EXPECT_EQ(engine_->roster().Find(3)->peer, "new") << "only the last to ask can prove itself";
+  Hello("old", 3);
+  EXPECT_EQ(engine_->roster().Find(3)->peer, "old");
+}
+
+TEST_F(MembershipTest, AHelloWhoseConnectionHasEndedMakesNoMember) {
+  next_ = wire::SendStatus::kGone;
+  Hello("ghost");
+  EXPECT_THAT(Slots(), IsEmpty());
+}
+
+// A gradient of a large net over a slow link takes longer than wire.timeout_s, and the heartbeats of
+// its actor wait behind it.
+TEST_F(MembershipTest, AMemberWhoseMessageIsArrivingIsNotSilent) {
+  Hello("a");
+  for (int second = 0; second < 60; ++second) {
+    ++bytes_;
+    Pass(1);
+  }
+  EXPECT_THAT(Slots(), ElementsAre(0));
+  Pass(9);
+  EXPECT_THAT(Slots(), ElementsAre(0));
+  Pass(6);  // wire.timeout_s is 10; bytes are looked at every 5 s
+  EXPECT_THAT(Slots(), IsEmpty()) << "the message has stopped";
 }
 
 TEST_F(MembershipTest, AMemberThatIsSilentIsRemoved) {

@@ -29,8 +29,11 @@ class FakeActor {
 
   // Joins and takes over the identity in the welcome.
   void Join(std::int64_t slot = -1) {
-    Send(wire::Hello{.slot = slot, .host = "test", .pid = 1});
+    const wire::Hello hello{.slot = slot, .host = "test", .pid = 1};
+    Send(hello);
+    confirm_ = hello;  // if the learner asks, because the slot is taken
     ASSERT_TRUE(Wait(wire::Kind::kWelcome)) << "no welcome";
+    confirm_.reset();
   }
 
   // A gradient whose every value is `value`, under `grant`, based on its version.
@@ -145,6 +148,7 @@ class FakeActor {
       const auto floats = decoded.message.floats();
       heard.tensor.assign(floats.begin(), floats.end());
     }
+    if (confirm_ && std::holds_alternative<wire::Heartbeat>(heard.body)) Send(*confirm_);
     // A welcome gives this actor its identity.
     if (const auto* body = std::get_if<wire::Welcome>(&heard.body)) {
       welcome = *body;
@@ -161,6 +165,7 @@ class FakeActor {
   wire::Context context_;
   wire::ClientSocket socket_;
   const std::size_t floats_;
+  std::optional<wire::Hello> confirm_;
   std::deque<wire::Grant> grants_;
   std::deque<wire::GradientOutcome> next_outcomes_;
 };
