@@ -54,17 +54,23 @@ const float* SumGradients(const std::vector<GradientRef>& gradients, std::size_t
   return room;
 }
 
-void Admit(Update& update, std::uint64_t submitted, std::size_t size, std::size_t slots) {
+void Admit(Update& update, std::uint64_t submitted, std::size_t size) {
   CHECK(update.version == submitted + 1, "version {} after {}", update.version, submitted);
   CHECK(update.meta.version == update.version, "meta of version {}", update.meta.version);
   CHECK(!update.gradients.empty(), "an update without gradients");
   for (const GradientRef& gradient : update.gradients) {
     CHECK(gradient.values.size() == size, "a gradient of {}", gradient.values.size());
   }
-  if (!update.capture) return;
-  update.capture->weights.resize(size);
-  update.capture->state.resize(slots);
-  for (auto& slot : update.capture->state) slot.resize(size);
+  if (update.capture) update.capture_sized = std::make_unique<std::once_flag>();
+}
+
+StateCopy& CaptureOf(Update& update, std::size_t size, std::size_t slots) {
+  std::call_once(*update.capture_sized, [&] {
+    update.capture->weights.resize(size);
+    update.capture->state.resize(slots);
+    for (auto& slot : update.capture->state) slot.resize(size);
+  });
+  return *update.capture;
 }
 
 }  // namespace starling::learner

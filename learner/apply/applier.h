@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -52,6 +53,7 @@ struct Update {
   // For the applier only. lanes_left orders the relaxed additions to weights_hash.
   std::atomic<std::uint64_t> weights_hash{0};
   std::atomic<int> lanes_left{0};
+  std::unique_ptr<std::once_flag> capture_sized;  // of this submission
 };
 
 struct ApplierSpec {
@@ -118,7 +120,12 @@ const float* SumGradients(const std::vector<GradientRef>& gradients, std::size_t
                           std::size_t n, float* room);
 
 // Called on every Submit. CHECKs that `update` follows version `submitted` and has gradients of
-// `size` floats. Sizes its capture for the weights and `slots` vectors of state.
-void Admit(Update& update, std::uint64_t submitted, std::size_t size, std::size_t slots);
+// `size` floats.
+void Admit(Update& update, std::uint64_t submitted, std::size_t size);
+
+// Returns the capture of `update`, which the first thread of the applier that asks has sized for the
+// weights and `slots` vectors of state: of a large net that is no work for the network thread.
+// REQUIRES: there is one.
+StateCopy& CaptureOf(Update& update, std::size_t size, std::size_t slots);
 
 }  // namespace starling::learner

@@ -134,7 +134,7 @@ Hogwild::~Hogwild() {
 bool Hogwild::Submit(Update* update) {
   const std::uint64_t submitted = Submitted();
   if (submitted - Completed() >= capacity()) return false;
-  Admit(*update, submitted, spec_.size, state_.size());
+  Admit(*update, submitted, spec_.size);
   // The last user of the place is done with it: Completed() is an acquire load.
   PlaceOf(update->version).update = update;
   submitted_.store(update->version, std::memory_order_release);  // partner: the load in Take
@@ -235,7 +235,8 @@ void Hogwild::PublishAllDone() {
     while (version < before + wire::kSnapshotSlots - 1 &&
            PlaceOf(version + 1).done.load(std::memory_order_acquire) == version + 1) {
       ++version;
-      if (StateCopy* capture = PlaceOf(version).update->capture.get()) ReadInto(*capture);
+      Update& update = *PlaceOf(version).update;
+      if (update.capture) ReadInto(CaptureOf(update, spec_.size, state_.size()));
     }
     if (version == before) return;
     Publish(version);

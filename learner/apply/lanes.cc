@@ -82,7 +82,7 @@ Lanes::~Lanes() {
 
 bool Lanes::Submit(Update* update) {
   if (submitted_ - Completed() >= kMaxUpdatesInLanes) return false;
-  Admit(*update, submitted_, spec_.size, state_.size());
+  Admit(*update, submitted_, spec_.size);
   // Relaxed: the push into the ring is a release store and publishes the whole update.
   update->weights_hash.store(0, std::memory_order_relaxed);
   update->lanes_left.store(threads(), std::memory_order_relaxed);
@@ -162,9 +162,10 @@ void Lanes::Apply(Lane& lane, Update& update) {
   }
   if (update.capture) {
     const auto at = static_cast<std::ptrdiff_t>(lane.begin);
-    std::ranges::copy(slice, update.capture->weights.begin() + at);
+    StateCopy& capture = CaptureOf(update, spec_.size, state_.size());
+    std::ranges::copy(slice, capture.weights.begin() + at);
     for (std::size_t s = 0; s < state_.size(); ++s) {
-      std::copy_n(state_[s].get() + lane.begin, lane.size, update.capture->state[s].begin() + at);
+      std::copy_n(state_[s].get() + lane.begin, lane.size, capture.state[s].begin() + at);
     }
   }
 }
