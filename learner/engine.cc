@@ -141,13 +141,13 @@ wire::Outcome Engine::CheckContent(Received& gradient, Member& sender) const {
   if (body.samples < 1 || body.samples > kMaxSamples || body.samples % unroll != 0) {
     return wire::Outcome::kBadSamples;
   }
-  if (body.buffer > 0) {
+  if (body.buffer > 0 && !gradient.norm) {  // not lent for its checks yet
     auto loan = sender.buffers ? sender.buffers->Lend(body.buffer - 1) : std::nullopt;
     if (!loan) return wire::Outcome::kNoBuffer;
     gradient.loan = *std::move(loan);
-    gradient.values = gradient.loan.values;
   }
-  const net::FiniteNorm norm = net::CheckFinite(gradient.values);
+  if (body.buffer > 0) gradient.values = gradient.loan.values;
+  const net::FiniteNorm norm = gradient.norm ? *gradient.norm : net::CheckFinite(gradient.values);
   if (!norm.finite || !std::isfinite(gradient.other_square)) return wire::Outcome::kNotFinite;
   const double whole = gradient.other_square > 0
                            ? std::sqrt(norm.norm * norm.norm + gradient.other_square)
@@ -251,10 +251,11 @@ std::vector<wire::Grant> Engine::SentGrants(std::uint32_t slot) const {
 }
 
 std::vector<Grant> Engine::ExpireGrants(std::int64_t now_ns) {
+  // Grants are sent in the order of their numbers: the oldest come first.
   std::vector<Grant> late;
-  for (const Grant& grant : judge().state().outstanding) {
-    const auto sent = sent_ns_.find(grant.number);
-    if (sent != sent_ns_.end() && now_ns - sent->second >= deadline_ns_) late.push_back(grant);
+  for (const auto& [number, sent_ns] : sent_ns_) {
+    if (now_ns - sent_ns < deadline_ns_) break;
+    late.push_back(*judge().FindGrant(number));
   }
   for (const Grant& grant : late) {
     Revoke(grant.slot, grant.number);

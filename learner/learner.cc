@@ -13,9 +13,10 @@ namespace starling::learner {
 
 namespace {
 
-constexpr int kMaxDrained = 256;      // messages handled before the applier is looked at
-constexpr std::int64_t kIdleMs = 50;  // longest turn of the loop if nothing happens
-constexpr std::int64_t kRetryMs = 5;  // the same while an answer waits for room
+constexpr std::size_t kMaxChecks = 32;  // gradients that wait for their checks
+constexpr int kMaxDrained = 256;        // messages handled before the applier is looked at
+constexpr std::int64_t kIdleMs = 50;    // longest turn of the loop if nothing happens
+constexpr std::int64_t kRetryMs = 5;    // the same while an answer waits for room
 
 }  // namespace
 
@@ -52,6 +53,8 @@ void Learner::Loop() {
     // 2. Receive. Check deadlines only when all messages were read.
     const bool stopped = stop.readable || MustStop() || watch_.hopeless();
     if (!stopped && !engine_.over()) {
+      checks_.Finish();
+      copies_.Finish();
       OnWholeGradients();
       const bool all_read = Drain();
       membership_.OpenWhenReady();
@@ -125,6 +128,7 @@ void Learner::AwaitSaved() {
 bool Learner::Drain() {
   wire::Envelope envelope;
   for (int i = 0; i < kMaxDrained; ++i) {
+    if (checks_.pending() >= kMaxChecks) return false;  // the others wait in their queues
     if (!socket_.Receive(envelope)) return true;
     Handle(std::move(envelope));
     times_.receive_ns += laps_.LapNs();
@@ -134,10 +138,48 @@ bool Learner::Drain() {
   return false;
 }
 
+// Of a large net, the digest and the checks of a gradient are left to the background.
 void Learner::Handle(wire::Envelope envelope) {
-  // 1. Refuse messages that are damaged or not allowed.
   if (!admission_.Allows(envelope)) return;
-  const wire::DecodeResult decoded = wire::Decode(envelope.frames(), slice_.size);
+  const auto arrived = std::make_shared<Arrived>();
+  arrived->envelope = std::move(envelope);
+  const auto decode = [this, arrived] {
+    arrived->decoded = wire::Decode(arrived->envelope.frames(), slice_.size);
+  };
+  const auto dispatch = [this, arrived] { Dispatch(std::move(*arrived)); };
+  const wire::Message& message = arrived->decoded.message;
+  // 1. A gradient in a message.
+  if (checks_.threaded() && !arrived->envelope.frames().tensor.empty()) {
+    const auto check = [this, arrived, decode] {
+      decode();
+      const wire::Message& decoded = arrived->decoded.message;
+      const bool gradient = arrived->decoded && decoded.header.kind == wire::Kind::kGradient;
+      if (gradient && !shards_) arrived->norm = net::CheckFinite(decoded.floats());
+    };
+    return checks_.Run(check, dispatch);
+  }
+  decode();
+  // 2. A gradient in shared memory is lent to the background.
+  const auto* gradient = std::get_if<wire::Gradient>(&message.body);
+  if (checks_.threaded() && arrived->decoded && gradient && gradient->buffer > 0) {
+    const Member* sender = engine_.SenderOf(message.header);
+    auto loan =
+        sender && sender->buffers ? sender->buffers->Lend(gradient->buffer - 1) : std::nullopt;
+    if (!loan) return dispatch();
+    arrived->loan = *std::move(loan);
+    return checks_.Run([arrived] { arrived->norm = net::CheckFinite(arrived->loan.values); },
+                       dispatch);
+  }
+  // 3. The last message of an actor waits for its gradients.
+  const bool leave = arrived->decoded && std::holds_alternative<wire::Leave>(message.body);
+  if (leave && !checks_.idle()) return checks_.Run([] {}, dispatch);
+  dispatch();
+}
+
+void Learner::Dispatch(Arrived arrived) {
+  // 1. Refuse messages that are damaged or not allowed.
+  const wire::Envelope& envelope = arrived.envelope;
+  const wire::DecodeResult& decoded = arrived.decoded;
   if (!decoded) {
     const std::string refusal = wire::RefusalName(decoded.refusal);
     ++engine_.counters().frames_refused[refusal];
@@ -153,8 +195,8 @@ void Learner::Handle(wire::Envelope envelope) {
       return membership_.OnHello(envelope.peer(), envelope.key(),
                                  std::get<wire::Hello>(message.body));
     case wire::Kind::kGradient:
-      return shards_ ? OnSlice(std::move(envelope), message)
-                     : OnGradient(std::move(envelope), message);
+      if (!shards_) return OnGradient(std::move(arrived));
+      return OnSlice(std::move(arrived.envelope), wire::Message(message));
     case wire::Kind::kFetch:
       return OnFetch(message.header);
     case wire::Kind::kHeartbeat:
@@ -167,21 +209,22 @@ void Learner::Handle(wire::Envelope envelope) {
   }
 }
 
-void Learner::OnGradient(wire::Envelope envelope, const wire::Message& message) {
-  Receive(std::move(envelope), message, /*other_square=*/0);
-}
+void Learner::OnGradient(Arrived arrived) { Receive(std::move(arrived), /*other_square=*/0); }
 
 // Passes a gradient to the engine and answers a refusal. Returns whether the gradient is held; its
 // update then brings the answer. `other_square`: sum of squares of the other shards' slices.
-bool Learner::Receive(wire::Envelope envelope, const wire::Message& message, double other_square) {
+bool Learner::Receive(Arrived arrived, double other_square) {
+  const wire::Message& message = arrived.decoded.message;
   const wire::Header header = message.header;
-  const std::string peer = envelope.peer();
+  const std::string peer = arrived.envelope.peer();
   // 1. Refuse the actor if its net is another one.
   Received gradient{.header = header,
                     .body = std::get<wire::Gradient>(message.body),
                     .values = message.floats(),
                     .envelope = {},
-                    .other_square = other_square};
+                    .loan = std::move(arrived.loan),
+                    .other_square = other_square,
+                    .norm = arrived.norm};
   const bool count = gradient.body.buffer > 0 || header.count == slice_.size;
   if (header.fingerprint != layout_.fingerprint() || !count) {
     ++engine_.counters().frames_refused[count ? "fingerprint" : "count"];
@@ -189,7 +232,7 @@ bool Learner::Receive(wire::Envelope envelope, const wire::Message& message, dou
     return false;
   }
   // 2. The engine checks, judges and journals it.
-  gradient.envelope = std::move(envelope);
+  gradient.envelope = std::move(arrived.envelope);
   const auto [outcome, sender] = engine_.Receive(std::move(gradient));
   if (sender) {
     membership_.Heard(*sender, peer);
@@ -262,11 +305,35 @@ void Learner::SendReplies() {
   }
 }
 
+// At once if there is a copy of the newest version, else when the background has made it.
 void Learner::SendWeights(const Member& member) {
-  if (!newest_weights_.Refresh()) return;  // overtaken by writers: the actor asks again
+  if (copying_ || !newest_weights_.fresh()) {
+    copy_for_.push_back(member.slot);
+    return CopyWeights();
+  }
   const wire::SnapshotMeta& meta = newest_weights_.meta();
   outbox_.SendTensor(member, wire::Weights{.steps = meta.steps, .entropy = meta.entropy},
                      newest_weights_.values(), meta.version);
+}
+
+void Learner::CopyWeights() {
+  if (copying_) return;  // of a version that may be too old for those who ask now
+  copying_ = true;
+  copied_for_ = std::exchange(copy_for_, {});
+  copies_.Run([this] { newest_weights_.Refresh(); },
+              [this] {
+                copying_ = false;
+                const wire::SnapshotMeta& meta = newest_weights_.meta();
+                for (const std::uint32_t slot : std::exchange(copied_for_, {})) {
+                  const Member* member = engine_.roster().Find(slot);
+                  // Overtaken by writers: the actor asks again.
+                  if (!member || meta.term == 0) continue;
+                  outbox_.SendTensor(*member,
+                                     wire::Weights{.steps = meta.steps, .entropy = meta.entropy},
+                                     newest_weights_.values(), meta.version);
+                }
+                if (!copy_for_.empty()) CopyWeights();
+              });
 }
 
 // Since the first grant of this term.

@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/clock.h"
 #include "core/config/config.h"
@@ -23,6 +24,7 @@
 #include "core/locked_file.h"
 #include "core/log.h"
 #include "learner/admission.h"
+#include "learner/background.h"
 #include "learner/counters.h"
 #include "learner/engine.h"
 #include "learner/membership.h"
@@ -110,10 +112,18 @@ class Learner {
   // receive
   bool Drain();
   void Handle(wire::Envelope envelope);
-  void OnGradient(wire::Envelope envelope, const wire::Message& message);
+  // A message with what Background has found out about it.
+  struct Arrived {
+    wire::Envelope envelope{};
+    wire::DecodeResult decoded{};           // points into the envelope
+    wire::Loan loan{};                      // of a gradient in shared memory
+    std::optional<net::FiniteNorm> norm{};  // of a gradient
+  };
+  void Dispatch(Arrived arrived);
+  void OnGradient(Arrived arrived);
   void OnSlice(wire::Envelope envelope, const wire::Message& message);
   void OnWholeGradients();
-  bool Receive(wire::Envelope envelope, const wire::Message& message, double other_square);
+  bool Receive(Arrived arrived, double other_square);
   void OnFetch(const wire::Header& header);
   void ReloadKeys();
 
@@ -121,6 +131,7 @@ class Learner {
   void Publish();
   void SendReplies();
   void SendWeights(const Member& member);
+  void CopyWeights();
   wire::Welcome MakeWelcome() const;
   double TrainingSeconds() const;
 
@@ -147,11 +158,17 @@ class Learner {
   Membership membership_;
   StatusReporter reporter_;
 
+  // Slots that wait for a copy of the newest weights: those of the copy under way, and of the next.
+  std::vector<std::uint32_t> copied_for_, copy_for_;
+  bool copying_ = false;  // the background owns newest_weights_
+
   RateLimitedLog refusals_;
   RefusalWatch watch_;
   std::optional<std::int64_t> first_grant_ns_;  // of `real_`
   LoopTimes times_;
   Laps laps_;
+  // Last: their threads use the members above. Gradients in order; whatever else takes long.
+  Background checks_, copies_;
 };
 
 }  // namespace starling::learner

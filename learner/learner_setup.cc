@@ -15,6 +15,9 @@ namespace starling::learner {
 
 namespace {
 
+// In floats. Below it, waking another thread costs more than the work that it would do.
+constexpr std::size_t kLargeNet = 1 << 20;
+
 std::string RouterEndpoint(const Config& config, const wire::RuntimeDir& runtime_dir) {
   return config.wire.endpoint == "auto" ? runtime_dir.SocketEndpoint("control")
                                         : config.wire.endpoint;
@@ -106,6 +109,7 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options,
            .buffers = OnThisHost(config) && snapshot_.shared() && config.learner.shards == 1
                           ? &runtime_dir_
                           : nullptr,
+           .background = &copies_,
            .welcome = [this] { return MakeWelcome(); },
            .bytes_from = [this](const std::string& peer) { return socket_.BytesFrom(peer); },
            .on_left =
@@ -115,7 +119,9 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options,
           clock_),
       reporter_(config_, options_.run_dir, engine_, options_.sinks, clock_, real_),
       watch_(options_.refusals),
-      laps_(real_) {
+      laps_(real_),
+      checks_(slice_.size >= kLargeNet, [this] { wake_up_.Notify(); }),
+      copies_(slice_.size >= kLargeNet, [this] { wake_up_.Notify(); }) {
   // 1. Actors and evaluator on this host read the weights from shared memory.
   if (OnThisHost(config) && snapshot_.shared()) {
     beacon_.emplace(context_, runtime_dir_.SocketEndpoint("beacon"));

@@ -54,7 +54,9 @@ void Learner::OnSlice(wire::Envelope envelope, const wire::Message& message) {
   Member* member = engine_.SenderOf(header);
   const bool expected = member && header.fingerprint == layout_.fingerprint() &&
                         header.count == slice_.size && header.sequence > member->last_sequence;
-  if (!expected) return OnGradient(std::move(envelope), message);  // it is refused
+  if (!expected) {  // it is refused
+    return OnGradient({.envelope = std::move(envelope), .decoded = {.message = message}});
+  }
   membership_.Heard(*member, envelope.peer());
   if (shards_->TooManyMissing(header.slot, header.incarnation)) {
     return membership_.Expel(header.slot, wire::LeaveReason::kLeaving, "slices are missing",
@@ -69,7 +71,8 @@ void Learner::OnWholeGradients() {
   while (auto whole = shards_->TakeWhole()) {
     const wire::Message message = whole->message;
     const wire::Header& header = message.header;
-    if (Receive(std::move(whole->envelope), message, whole->other_square)) continue;
+    Arrived arrived{.envelope = std::move(whole->envelope), .decoded = {.message = message}};
+    if (Receive(std::move(arrived), whole->other_square)) continue;
     shards_->Discard({header.slot, header.incarnation, header.sequence});
   }
 }

@@ -66,9 +66,15 @@ void Membership::OnHello(const std::string& peer, const std::string& key,
   const std::string owner = member.key_name.empty() ? "" : ", key " + member.key_name;
   comings_.Info(clock_.NowMs(), fmt::format("actor {} joined (pid {} on {}{}), {} here", slot,
                                             hello.pid, hello.host, owner, roster.size()));
-  GiveBuffers(member);
+  options_.buffers ? ReserveBuffers(member) : Welcome(member);
+}
+
+void Membership::Welcome(Member& member) {
+  member.welcomed = true;
   // A stale hello came over a connection that has ended.
-  if (SendWelcome(member) == wire::SendStatus::kGone) Remove(slot, "has ended its connection");
+  if (SendWelcome(member) == wire::SendStatus::kGone) {
+    Remove(member.slot, "has ended its connection");
+  }
 }
 
 // A hello may arrive long after its sender has ended or joined in another way, out of a buffer of the
@@ -84,6 +90,7 @@ bool Membership::ProvesAlive(Member& previous, const std::string& peer) {
 // A member that has sent no gradient yet keeps its incarnation when it sends another hello;
 // otherwise it could fill log and journal with joins. It gets the same welcome and grants again.
 void Membership::WelcomeAgain(Member& member) {
+  if (!member.welcomed) return;  // the first is on its way
   member.heard_ms = clock_.NowMs();
   oddities_.Warn(clock_.NowMs(), fmt::format("actor {} said hello again", member.slot));
   SendWelcome(member);
@@ -97,17 +104,35 @@ wire::SendStatus Membership::SendWelcome(const Member& member) {
   return outbox_.Send(member, welcome);
 }
 
-// Gradients in shared memory are not copied. Without room for them they come in messages.
-void Membership::GiveBuffers(Member& member) {
-  if (!options_.buffers) return;
-  try {
-    member.buffers = std::make_unique<wire::GradientBuffers>(
-        options_.buffers->BuffersPath(member.slot, member.incarnation),
-        static_cast<std::size_t>(config_.updates.in_flight), engine_.floats());
-  } catch (const UserError& error) {
-    oddities_.Warn(clock_.NowMs(), fmt::format("{}: the gradients of actor {} are sent instead",
-                                               error.what(), member.slot));
-  }
+// Gradients in shared memory are not copied. Without room for them they come in messages. The memory
+// of a large net takes long to reserve: the welcome follows when it is there.
+void Membership::ReserveBuffers(Member& member) {
+  struct Reserved {
+    std::unique_ptr<wire::GradientBuffers> buffers;
+    std::string error;
+  };
+  const auto reserved = std::make_shared<Reserved>();
+  member.welcomed = false;
+  options_.background->Run(
+      [reserved, path = options_.buffers->BuffersPath(member.slot, member.incarnation),
+       count = static_cast<std::size_t>(config_.updates.in_flight), floats = engine_.floats()] {
+        try {
+          reserved->buffers = std::make_unique<wire::GradientBuffers>(path, count, floats);
+        } catch (const UserError& error) {
+          reserved->error = error.what();
+        }
+      },
+      [this, reserved, slot = member.slot, incarnation = member.incarnation] {
+        Member* newcomer = engine_.roster().Find(slot);
+        if (!newcomer || newcomer->incarnation != incarnation) return;  // it has left meanwhile
+        newcomer->buffers = std::move(reserved->buffers);
+        if (!reserved->error.empty()) {
+          oddities_.Warn(
+              clock_.NowMs(),
+              fmt::format("{}: the gradients of actor {} are sent instead", reserved->error, slot));
+        }
+        Welcome(*newcomer);
+      });
 }
 
 void Membership::OnHeartbeat(const std::string& peer, const wire::Header& header) {

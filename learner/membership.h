@@ -13,6 +13,7 @@
 #include "core/config/config.h"
 #include "core/log.h"
 #include "learner/admission.h"
+#include "learner/background.h"
 #include "learner/engine.h"
 #include "learner/outbox.h"
 #include "wire/protocol.h"
@@ -26,6 +27,7 @@ class Membership {
     std::string endpoint;  // where actors find the learner, for the log
     // Where the gradient buffers of an actor lie; nullptr: gradients come in messages.
     const wire::RuntimeDir* buffers = nullptr;
+    Background* background = nullptr;  // reserves the memory of the buffers
     // Returns the welcome, but for the member's buffers.
     std::function<wire::Welcome()> welcome;
     // Returns the bytes received over a connection so far, those of a message that is still arriving
@@ -74,7 +76,8 @@ class Membership {
   void WelcomeAgain(Member& member);
   bool ProvesAlive(Member& previous, const std::string& peer);
   wire::SendStatus SendWelcome(const Member& member);
-  void GiveBuffers(Member& member);
+  void ReserveBuffers(Member& member);
+  void Welcome(Member& member);
 
   const Config& config_;
   Engine& engine_;

@@ -1,7 +1,7 @@
 // A copy of the newest weights for messages to actors. A version is copied and hashed once, however
 // many actors fetch it.
 //
-// Thread safety: none; it belongs to the network thread.
+// Thread safety: none; one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class NewestWeights {
   // Copies the newest version unless the copy is of it already. Returns false if applier threads
   // overwrote every snapshot during the read: the actor then fetches again.
   bool Refresh() {
-    if (meta_.term != 0 && reader_.Latest() == meta_.version) return true;
+    if (fresh()) return true;
     const std::size_t floats = reader_.floats();
     auto values = std::make_shared_for_overwrite<float[]>(floats);
     if (!reader_.Read(0, {values.get(), floats}, meta_)) {
@@ -31,6 +31,8 @@ class NewestWeights {
     return true;
   }
 
+  // The copy is of the newest version.
+  bool fresh() const { return meta_.term != 0 && reader_.Latest() == meta_.version; }
   const wire::SnapshotMeta& meta() const { return meta_; }
   const wire::SharedTensor& values() const { return values_; }
 

@@ -29,6 +29,10 @@ Outbox::Sent Outbox::SendAnswers(Roster& roster) {
       sent.lost.emplace_back(slot, "does not read its answers");
       continue;
     }
+    if (!member->welcomed) {
+      waiting_.push_back(slot);
+      continue;
+    }
     switch (Send(*member, member->unsent)) {
       case wire::SendStatus::kSent:
         if (!member->unsent.grants.empty()) sent.granted.push_back(slot);

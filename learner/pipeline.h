@@ -21,6 +21,7 @@
 #include "learner/staleness.h"
 #include "learner/storage/checkpoint.h"
 #include "learner/storage/journal_writer.h"
+#include "net/norm.h"
 #include "wire/gradient_buffers.h"
 #include "wire/socket.h"
 
@@ -33,7 +34,8 @@ struct Received {
   std::span<const float> values{};  // points into the envelope or the loan
   wire::Envelope envelope{};
   wire::Loan loan{};
-  double other_square = 0;  // sum of squares of the slices that other shards hold
+  double other_square = 0;                // sum of squares of the slices that other shards hold
+  std::optional<net::FiniteNorm> norm{};  // of the values, if it is known already
 };
 
 class Pipeline {

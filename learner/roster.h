@@ -36,6 +36,7 @@ struct Member {
   std::uint64_t version = 0;        // base of the newest of them
   std::uint64_t staleness = 0;      // of the last that was applied
   std::string successor{};          // a connection that has asked for this slot once
+  bool welcomed = true;             // its welcome was sent; answers wait for that
   wire::Answer unsent{};            // waits to be sent (learner/outbox.h)
   // nullptr: its gradients come in messages.
   std::unique_ptr<wire::GradientBuffers> buffers{};

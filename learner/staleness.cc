@@ -159,13 +159,14 @@ std::size_t Judge::HeldOrGranted(std::uint32_t slot) const {
 }
 
 std::optional<std::size_t> Judge::FindOutstanding(std::uint32_t slot, std::uint64_t number) const {
-  for (std::size_t i = 0; i < state_.outstanding.size(); ++i) {
-    if (state_.outstanding[i].number == number) {
-      if (state_.outstanding[i].slot != slot) return std::nullopt;
-      return i;
-    }
-  }
-  return std::nullopt;
+  const Grant* grant = FindGrant(number);
+  if (!grant || grant->slot != slot) return std::nullopt;
+  return static_cast<std::size_t>(grant - state_.outstanding.data());
+}
+
+const Grant* Judge::FindGrant(std::uint64_t number) const {
+  const auto found = std::ranges::lower_bound(state_.outstanding, number, {}, &Grant::number);
+  return found != state_.outstanding.end() && found->number == number ? &*found : nullptr;
 }
 
 }  // namespace starling::learner

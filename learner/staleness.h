@@ -114,6 +114,9 @@ class Judge {
   // version u is published.
   std::vector<Grant> TakeGrants();
 
+  // Returns the live grant with this number, or nullptr.
+  const Grant* FindGrant(std::uint64_t number) const;
+
   const JudgeState& state() const { return state_; }
   const JudgeRules& rules() const { return rules_; }
   std::uint64_t version() const { return state_.version; }

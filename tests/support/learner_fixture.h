@@ -46,7 +46,7 @@ class LearnerFixture : public testing::Test {
   void Start(const std::string& more = "updates.start_with=1", bool resume = false) {
     config_ = MakeConfig(more);
     learner_ = std::make_unique<learner::Learner>(
-        config_, SmallNet(),
+        config_, SmallNet(floats_),
         learner::LearnerOptions{.run_dir = dir_.path(),
                                 .resume = resume,
                                 .stop_fd = stop_fd_,
@@ -62,9 +62,9 @@ class LearnerFixture : public testing::Test {
     thread_ = std::thread([this] { over_ = learner_->Run(); });
   }
 
-  static learner::InitialNet SmallNet() {
+  static learner::InitialNet SmallNet(std::size_t floats = kFloats) {
     learner::InitialNet net;
-    net.layout.Add("weight", {kFloats});
+    net.layout.Add("weight", {static_cast<int>(floats)});
     net.initial.assign(net.layout.size(), 0.0f);
     return net;
   }
@@ -98,7 +98,7 @@ class LearnerFixture : public testing::Test {
     return actor;
   }
   std::unique_ptr<FakeActor> NewPeer(const std::optional<wire::Credentials>& keys = {}) {
-    return std::make_unique<FakeActor>(Endpoint(), kFloats, keys);
+    return std::make_unique<FakeActor>(Endpoint(), floats_, keys);
   }
   // A gradient of a new actor, applied.
   void TrainOnce(float value = 0.25f) {
@@ -131,6 +131,7 @@ class LearnerFixture : public testing::Test {
     return found == counters().dropped.end() ? 0 : found->second;
   }
 
+  std::size_t floats_ = kFloats;  // of the learner's net
   TempDir dir_;
   const int reload_fd_;
   Config config_;
