@@ -1,6 +1,6 @@
 // Work that takes long where nets are large: checks and digests of gradients, copies of whole nets,
-// memory for newcomers. A thread of its own does it, so that the network thread stays able to answer;
-// what follows from it runs on the network thread, in the order in which the work was given.
+// memory for newcomers. A thread of its own does it, so that the network thread can answer
+// meanwhile; what follows from it runs on the network thread, in the order of the calls of Run.
 //
 // Thread safety: Run and Finish belong to the network thread. `work` runs on the other thread: it
 // owns what it changes.

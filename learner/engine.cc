@@ -219,8 +219,8 @@ std::vector<Engine::Reply> Engine::TakeReplies(std::int64_t now_ns) {
     journal_.Append(GrantRecord{grant.slot, grant.number, grant.version});
     return true;
   });
-  // 2. Gather the outcomes of the applied gradients whose actors still live, then the grants, in one
-  // answer for each slot.
+  // 2. Gather the outcomes of the applied gradients whose actors still live, then the grants, in
+  // one answer for each slot.
   std::vector<Reply> replies;
   std::map<std::uint32_t, std::size_t> at;  // by slot: index of its reply
   const auto answer_to = [&](std::uint32_t slot) -> wire::Answer& {

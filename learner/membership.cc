@@ -71,15 +71,16 @@ void Membership::OnHello(const std::string& peer, const std::string& key,
 
 void Membership::Welcome(Member& member) {
   member.welcomed = true;
+  member.heard_ms = clock_.NowMs();
   // A stale hello came over a connection that has ended.
   if (SendWelcome(member) == wire::SendStatus::kGone) {
     Remove(member.slot, "has ended its connection");
   }
 }
 
-// A hello may arrive long after its sender has ended or joined in another way, out of a buffer of the
-// network. So it takes no member's place by itself: its sender gets a heartbeat, and says hello again
-// if it still waits.
+// A hello may come out of a buffer of the network long after its sender has ended, or has joined
+// over another connection. So it takes no member's place by itself: its sender gets a heartbeat,
+// and repeats the hello if it still waits.
 bool Membership::ProvesAlive(Member& previous, const std::string& peer) {
   if (previous.successor == peer) return true;
   previous.successor = peer;
@@ -104,8 +105,8 @@ wire::SendStatus Membership::SendWelcome(const Member& member) {
   return outbox_.Send(member, welcome);
 }
 
-// Gradients in shared memory are not copied. Without room for them they come in messages. The memory
-// of a large net takes long to reserve: the welcome follows when it is there.
+// Gradients in shared memory are not copied. Without room for them they come in messages. The
+// memory of a large net takes long to reserve: the welcome follows when it is there.
 void Membership::ReserveBuffers(Member& member) {
   struct Reserved {
     std::unique_ptr<wire::GradientBuffers> buffers;

@@ -30,8 +30,8 @@ class Membership {
     Background* background = nullptr;  // reserves the memory of the buffers
     // Returns the welcome, but for the member's buffers.
     std::function<wire::Welcome()> welcome;
-    // Returns the bytes received over a connection so far, those of a message that is still arriving
-    // too, or nullopt if that is unknown; may be empty.
+    // Returns the bytes received over a connection so far, those of a message that is still
+    // arriving too, or nullopt if that is unknown; may be empty.
     std::function<std::optional<std::uint64_t>(const std::string& peer)> bytes_from{};
     // Called when a member has left; may be empty.
     std::function<void(std::uint32_t slot, std::uint32_t incarnation)> on_left{};
@@ -40,8 +40,7 @@ class Membership {
   Membership(const Config& config, Engine& engine, Outbox& outbox, const Admission& admission,
              Options options, const Clock& clock);
 
-  // ---- messages
-  // `key`: the public key of the sender; "" without keys.
+  // ---- messages `key`: the public key of the sender; "" without keys.
   void OnHello(const std::string& peer, const std::string& key, const wire::Hello& hello);
   // Every sender is answered: an actor sees in the answer's header whether it is still a member.
   void OnHeartbeat(const std::string& peer, const wire::Header& header);

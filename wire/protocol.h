@@ -32,9 +32,10 @@ inline constexpr std::size_t kMaxUpdateItems = 8192;       // in one message; 29
 inline constexpr std::size_t kMaxMapEntries = 64;          // known and unknown keys of one body
 inline constexpr std::size_t kMaxFieldsDepth = 8;
 
-// The incarnation of an actor, new at every join of its slot in a term of the learner. `life` counts
-// these joins from 0. The first 65,536 are (term << 16) | life. Later ones are 2^31 + (life - 2^16):
-// no incarnation comes twice in a term, nor is one of the first of another term (below 2^15).
+// The incarnation of an actor, new at every join of its slot in a term of the learner. `life`
+// counts these joins from 0. The first 65,536 are (term << 16) | life. Later ones are 2^31 + (life
+// - 2^16): no incarnation comes twice in a term, nor is one of the first of another term (below
+// 2^15).
 inline constexpr int kLifeBits = 16;
 inline constexpr std::uint32_t kEarlyLives = 1u << kLifeBits, kLate = 1u << 31;
 

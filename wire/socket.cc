@@ -16,7 +16,6 @@ namespace starling::wire {
 namespace {
 
 constexpr std::size_t kMaxPollItems = 16;
-constexpr int kNeverMs = 86'400'000;
 constexpr int kHandshakeMs = 5000;  // limit for ZeroMQ's greeting and the proof of a key
 
 std::size_t LargestFrame(const SocketOptions& options) {
@@ -173,18 +172,17 @@ ServerSocket::ServerSocket(Context& context, const std::string& endpoint,
                            const SocketOptions& options) {
   impl_->socket = OpenSocket(context, zmq::socket_type::router);
   Configure(impl_->socket, options);
-  // Detects hosts that vanished and peers that stop within a frame: libzmq sends pings. To libzmq
-  // only a whole frame is a reply, and a large one may take long: over tcp the guard counts bytes.
-  const bool tcp = endpoint.starts_with("tcp:");
+  // Detects hosts that vanished and peers that stop within a frame: libzmq sends pings, and only a
+  // whole frame counts as a reply.
   impl_->socket.set(zmq::sockopt::heartbeat_ivl, options.silence_ms);
-  impl_->socket.set(zmq::sockopt::heartbeat_timeout, tcp ? kNeverMs : options.silence_ms);
+  impl_->socket.set(zmq::sockopt::heartbeat_timeout, options.silence_ms);
   impl_->socket.set(zmq::sockopt::handshake_ivl, kHandshakeMs);
   // Without it, sends to dead peers succeed silently.
   impl_->socket.set(zmq::sockopt::router_mandatory, true);
   if (options.keys) RequireGate(impl_->socket);
-  if (tcp) {
+  if (endpoint.starts_with("tcp:")) {
     impl_->events.emplace(context, impl_->socket, options.keys.has_value());
-    impl_->unfinished.emplace(MaxUnread(options), 2 * std::int64_t{options.silence_ms});
+    impl_->unfinished.emplace(MaxUnread(options));
   }
   endpoint_ = Bind(*impl_, endpoint, options.keys.has_value());
 }

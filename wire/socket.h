@@ -22,9 +22,9 @@
 namespace starling::wire {
 
 // The I/O threads of ZeroMQ. A new connection gets the thread that has the fewest; with keys, that
-// thread encrypts and decrypts for it. Must outlive its sockets. Raises the soft limit of open files to the
-// hard limit, because a listener without descriptors spins. Throws UserError if there are none
-// left.
+// thread encrypts and decrypts for it. Must outlive its sockets. Raises the soft limit of open
+// files to the hard limit, because a listener without descriptors spins. Throws UserError if there
+// are none left.
 class Context {
  public:
   explicit Context(std::int64_t io_threads = 1);
@@ -44,8 +44,8 @@ struct SocketOptions {
   int receive_queue = 8;         // messages per peer
   int send_queue = 8;
   int linger_ms = 500;  // how long a closing socket tries to deliver
-  // Servers only: pings every peer each silence_ms and closes a connection over which no byte arrives
-  // for twice that time (over ipc: no whole frame). 0: never.
+  // Servers only: a connection without a whole frame for silence_ms is closed, at the latest after
+  // twice that time. 0: never; a peer with a key may then extend a frame without limit.
   int silence_ms = 0;
   // CURVE keys of this socket; without them it is plain. A KeyAuthenticator
   // (wire/key_authenticator.h) admits the clients of a server with keys.
@@ -110,8 +110,9 @@ class ServerSocket : public Socket {
   // still arriving too; nullopt: unknown. Costs a look at every connection.
   std::optional<std::uint64_t> BytesFrom(const std::string& peer) const;
   // Over tcp: ends the connections that have received more bytes since their last whole message
-  // than a full queue of the largest messages has (wire/unterminated_message_guard.h), and returns a
-  // sentence for each; ends those that are silent. Call it often, after Receive. `now_ms` is any monotonic milliseconds clock.
+  // than a full queue of the largest messages has (wire/unterminated_message_guard.h), and returns
+  // a sentence for each. Call it often, after Receive. `now_ms` is any
+  // monotonic milliseconds clock.
   std::vector<std::string> CutUnfinished(std::int64_t now_ms);
 
   // Overwrites `out`. Returns false if there is no message.

@@ -7,15 +7,12 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
 
 namespace starling::wire {
 namespace {
-
-constexpr std::int64_t kMaxPassedMs = 1000;  // a process that stood still looks at nothing
 
 std::optional<std::uint64_t> Cookie(int fd) {
   std::uint64_t cookie = 0;
@@ -71,20 +68,11 @@ std::optional<std::uint64_t> UnterminatedMessageGuard::BytesFrom(const std::stri
 
 std::vector<std::string> UnterminatedMessageGuard::Cut(std::int64_t now_ms) {
   std::vector<std::string> cut;
-  if (last_look_ms_ && now_ms < *last_look_ms_ + kLookMs) return cut;
-  const std::int64_t passed_ms =
-      last_look_ms_ ? std::min(now_ms - *last_look_ms_, kMaxPassedMs) : 0;
-  last_look_ms_ = now_ms;
+  if (now_ms < next_look_ms_) return cut;
+  next_look_ms_ = now_ms + kLookMs;
   for (auto& [fd, connection] : connections_) {
     const auto bytes = TcpBytesReceived(fd);
     if ((connection.over = !bytes)) continue;  // closed
-    const bool moved = std::exchange(connection.last, *bytes) != *bytes;
-    connection.quiet_ms = moved ? 0 : connection.quiet_ms + passed_ms;
-    if (silence_ms_ > 0 && connection.quiet_ms >= silence_ms_ && Cookie(fd) == connection.cookie) {
-      connection.over = true;
-      ::shutdown(fd, SHUT_RDWR);
-      continue;
-    }
     if (std::exchange(connection.heard, false)) connection.bytes = *bytes;
     if (*bytes < connection.bytes + limit_) continue;
     // The two checks below cost a system call each, so they come last. Bytes that wait in the

@@ -3,14 +3,14 @@
 // it keeps a message that never ends without any limit.
 //
 // This class counts the bytes that libzmq has read from a connection since its last whole message.
-// So a peer takes at most `limit` bytes of memory plus those that it sends between two checks. It
-// also ends connections that are silent for too long; of large messages every byte counts as life.
+// So a peer takes at most `limit` bytes of memory plus those that it sends between two checks.
 //
 // Thread safety: none.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -22,10 +22,8 @@ class UnterminatedMessageGuard {
  public:
   static constexpr std::int64_t kLookMs = 50;
 
-  // `limit`: the largest number of bytes that libzmq holds for an honest peer. A connection over
-  // which nothing arrives for `silence_ms` (0: without limit) is ended.
-  explicit UnterminatedMessageGuard(std::uint64_t limit, std::int64_t silence_ms = 0)
-      : limit_(limit), silence_ms_(silence_ms) {}
+  // `limit`: the largest number of bytes that libzmq holds for an honest peer.
+  explicit UnterminatedMessageGuard(std::uint64_t limit) : limit_(limit) {}
 
   // A tcp connection was accepted as `fd`. It may be closed, and the number reused, at any time.
   void Accepted(int fd);
@@ -44,12 +42,9 @@ class UnterminatedMessageGuard {
     std::uint64_t bytes = 0;   // received at the first check after the last whole message
     bool heard = false, over = false;
     std::string peer{};
-    std::uint64_t last = 0;     // bytes received at the last check
-    std::int64_t quiet_ms = 0;  // since any arrived; the time in which this process stood still not
   };
   const std::uint64_t limit_;
-  const std::int64_t silence_ms_;
-  std::optional<std::int64_t> last_look_ms_;
+  std::int64_t next_look_ms_ = std::numeric_limits<std::int64_t>::min();
   std::unordered_map<int, Connection> connections_;
 };
 

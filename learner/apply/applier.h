@@ -123,8 +123,8 @@ const float* SumGradients(const std::vector<GradientRef>& gradients, std::size_t
 // `size` floats.
 void Admit(Update& update, std::uint64_t submitted, std::size_t size);
 
-// Returns the capture of `update`, which the first thread of the applier that asks has sized for the
-// weights and `slots` vectors of state: of a large net that is no work for the network thread.
+// Returns the capture of `update`, which the first thread of the applier that asks has sized for
+// the weights and `slots` vectors of state: of a large net that is no work for the network thread.
 // REQUIRES: there is one.
 StateCopy& CaptureOf(Update& update, std::size_t size, std::size_t slots);
 

@@ -128,8 +128,8 @@ TEST_F(MembershipTest, AHelloWhoseConnectionHasEndedMakesNoMember) {
   EXPECT_THAT(Slots(), IsEmpty());
 }
 
-// A gradient of a large net over a slow link takes longer than wire.timeout_s, and the heartbeats of
-// its actor wait behind it.
+// A gradient of a large net over a slow link takes longer than wire.timeout_s, and the heartbeats
+// of its actor wait behind it.
 TEST_F(MembershipTest, AMemberWhoseMessageIsArrivingIsNotSilent) {
   Hello("a");
   for (int second = 0; second < 60; ++second) {

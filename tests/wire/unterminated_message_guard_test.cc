@@ -78,32 +78,16 @@ TEST_F(Unfinished, WhatNobodyHasReadDoesNotCount) {
   EXPECT_EQ(Cut().size(), 1u);
 }
 
-// Of large messages over slow links every byte is a sign of life.
-TEST_F(Unfinished, ASilentConnectionIsEnded) {
-  constexpr std::int64_t kLooks = 20;
-  UnterminatedMessageGuard watched(1'000'000, kLooks * UnterminatedMessageGuard::kLookMs);
-  Connection slow(listener_), silent(listener_);
-  watched.Accepted(slow.own.fd());
-  watched.Accepted(silent.own.fd());
-  watched.MessageArrived(slow.own.fd(), "slow");
-  for (std::int64_t look = 0; look < 3 * kLooks; ++look) {
-    if (look % 5 == 0) slow.Send(1);
-    EXPECT_THAT(watched.Cut(now_ms_ += UnterminatedMessageGuard::kLookMs), IsEmpty());
-    EXPECT_EQ(silent.peer.HasClosed(), look >= kLooks) << look;
-  }
-  EXPECT_FALSE(slow.peer.HasClosed());
-  EXPECT_EQ(watched.BytesFrom("slow"), 3u * kLooks / 5);
-  EXPECT_EQ(watched.BytesFrom("silent"), std::nullopt) << "it has sent no message";
-}
-
-// The process was stopped, or the machine: silence is counted only while it runs.
-TEST_F(Unfinished, AStandstillIsNoSilence) {
-  UnterminatedMessageGuard watched(1'000'000, 5'000);
-  Connection one(listener_);
-  watched.Accepted(one.own.fd());
-  EXPECT_THAT(watched.Cut(0), IsEmpty());
-  EXPECT_THAT(watched.Cut(3'600'000), IsEmpty());
-  EXPECT_FALSE(one.peer.HasClosed());
+TEST_F(Unfinished, TheBytesOfAPeerAreCountedBeforeTheirMessageIsWhole) {
+  Connection one(listener_), other(listener_);
+  watched_.Accepted(one.own.fd());
+  watched_.Accepted(other.own.fd());
+  one.Send(100);
+  watched_.MessageArrived(one.own.fd(), "one");
+  EXPECT_EQ(watched_.BytesFrom("one"), 100u);
+  one.Send(7);
+  EXPECT_EQ(watched_.BytesFrom("one"), 107u);
+  EXPECT_EQ(watched_.BytesFrom("other"), std::nullopt) << "it has sent no message";
 }
 
 TEST_F(Unfinished, NobodyLooksMoreOftenThanThat) {
