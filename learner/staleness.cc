@@ -54,7 +54,12 @@ Judge::Judge(const JudgeRules& rules, std::uint64_t version) : rules_(rules) {
 
 void Judge::Open() {
   open_ = true;
-  GrantWaiting();
+  if (!withheld_) GrantWaiting();
+}
+
+void Judge::Release() {
+  withheld_ = false;
+  if (open_ && state_.held.empty()) GrantWaiting();
 }
 
 void Judge::Join(std::uint32_t slot) {
@@ -65,6 +70,7 @@ void Judge::Join(std::uint32_t slot) {
 
 Arrival Judge::Arrive(std::uint32_t slot, std::uint64_t number, std::uint64_t base,
                       std::uint64_t ticket) {
+  Spent(slot, number);
   const auto found = FindOutstanding(slot, number);
   if (!found) return Arrival::kNoGrant;
   if (base < state_.outstanding[*found].version) return Arrival::kBelowGrant;
@@ -72,7 +78,7 @@ Arrival Judge::Arrive(std::uint32_t slot, std::uint64_t number, std::uint64_t ba
   state_.outstanding.erase(state_.outstanding.begin() + static_cast<std::ptrdiff_t>(*found));
   if (TooOld(rules_, state_.version, base)) {
     CHECK(rules_.drop, "version {} left base {} behind under wait", state_.version, base);
-    GrantTo(slot);
+    withheld_ ? waiting_.push_back(slot) : GrantTo(slot);
     return Arrival::kStale;
   }
   state_.held.push_back({slot, base, next_arrival_++, ticket});
@@ -80,15 +86,28 @@ Arrival Judge::Arrive(std::uint32_t slot, std::uint64_t number, std::uint64_t ba
 }
 
 bool Judge::RevokeGrant(std::uint32_t slot, std::uint64_t number) {
+  Spent(slot, number);
   const auto found = FindOutstanding(slot, number);
   if (!found) return false;
   state_.outstanding.erase(state_.outstanding.begin() + static_cast<std::ptrdiff_t>(*found));
   return true;
 }
 
+bool Judge::ExpireGrant(std::uint32_t slot, std::uint64_t number) {
+  if (!RevokeGrant(slot, number)) return false;
+  late_[slot] = number;
+  return true;
+}
+
+// An actor spends its grants in order: it computes on none before this one any more.
+void Judge::Spent(std::uint32_t slot, std::uint64_t number) {
+  const auto late = late_.find(slot);
+  if (late != late_.end() && late->second <= number) late_.erase(late);
+}
+
 void Judge::GrantOrQueue(std::uint32_t slot) {
   if (HeldOrGranted(slot) >= rules_.in_flight) return;
-  if (open_ && state_.held.empty()) {
+  if (open_ && !withheld_ && state_.held.empty()) {
     GrantTo(slot);
   } else {
     waiting_.push_back(slot);
@@ -102,6 +121,7 @@ std::vector<Grant> Judge::RemoveActor(std::uint32_t slot) {
     return grant.slot == slot;
   });
   for (HeldGradient& gradient : state_.held) gradient.orphan |= gradient.slot == slot;
+  late_.erase(slot);
   std::erase(waiting_, slot);
   std::erase_if(fresh_, [&](const Grant& grant) { return grant.slot == slot; });
   return ended;
@@ -131,10 +151,11 @@ std::optional<Judge::Update> Judge::NextUpdate() {
 
   // 3. Raise the version before granting: the new grants are of the new version.
   update.version = ++state_.version;
+  update.cut = AtCut();
   for (const HeldGradient& gradient : update.gradients) {
     if (!gradient.orphan) waiting_.push_back(gradient.slot);
   }
-  GrantWaiting();
+  if (!withheld_) GrantWaiting();
   return update;
 }
 

@@ -7,17 +7,22 @@
 // Words: a *grant* (number, version u) allows an actor to compute one gradient on weights of
 // version u or newer. The version of the weights used is the *base* of the gradient. A gradient
 // that arrived under a live grant is *held* until an update takes it. The *staleness* of an applied
-// gradient is (version just before the update) - base.
+// gradient is (version just before the update) - base. A *cut* is a version at which every actor
+// stands between two unrolls: nothing is outstanding, held or late, so the weights and the states of
+// the actors are the whole run. At bound 0 every version is one; otherwise grants are withheld until
+// there is one.
 //
 // Invariants, after NextUpdate() has returned nullopt:
 // - no gradient was ever applied with a staleness over the bound (checked, fatal)
 // - if anything is held, a grant is outstanding (never stuck)
 // - a grant is spent once: by an arrival, or by a loss
+// - while grants are withheld, every arrival and loss brings the cut nearer
 //
 // Thread safety: none; it belongs to the network thread.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -88,9 +93,12 @@ class Judge {
   Arrival Arrive(std::uint32_t slot, std::uint64_t number, std::uint64_t base,
                  std::uint64_t ticket);
 
-  // Ends a grant without a gradient (deadline, or a gradient whose content was refused). Returns
-  // false if the grant was not live.
+  // Ends a grant without a gradient: the content of its gradient was refused. Returns false if the
+  // grant was not live.
   bool RevokeGrant(std::uint32_t slot, std::uint64_t number);
+  // The same for a grant whose gradient is late. Its actor may still compute, so there is no cut
+  // before the gradient arrives or the actor dies.
+  bool ExpireGrant(std::uint32_t slot, std::uint64_t number);
 
   // Grants `slot` once more if it holds fewer than `in_flight`: at once if no gradient is held,
   // else with the next version. So an actor that is refused every time cannot block the others.
@@ -107,8 +115,19 @@ class Judge {
   struct Update {
     std::uint64_t version = 0;  // produced by it; staleness of a gradient: version - 1 - base
     std::vector<HeldGradient> gradients;
+    bool cut = false;  // `version` is a cut
   };
   std::optional<Update> NextUpdate();
+
+  // From now on nothing is granted, and slots wait; what is granted and held runs out. Release
+  // grants the slots that wait: at once if no gradient is held, else with the next version.
+  void Withhold() { withheld_ = true; }
+  void Release();
+  bool withheld() const { return withheld_; }
+  // Returns whether version() is a cut.
+  bool AtCut() const { return state_.held.empty() && state_.outstanding.empty() && late_.empty(); }
+  // The newest expired grant of every actor that may still compute on it, by slot.
+  const std::map<std::uint32_t, std::uint64_t>& late() const { return late_; }
 
   // Returns the grants made since the last call. The caller sends a grant of version u once
   // version u is published.
@@ -128,10 +147,12 @@ class Judge {
   void GrantWaiting();
   std::size_t HeldOrGranted(std::uint32_t slot) const;
   std::optional<std::size_t> FindOutstanding(std::uint32_t slot, std::uint64_t number) const;
+  void Spent(std::uint32_t slot, std::uint64_t number);
 
   const JudgeRules rules_;
   JudgeState state_;
-  bool open_ = false;
+  bool open_ = false, withheld_ = false;
+  std::map<std::uint32_t, std::uint64_t> late_;
   std::uint64_t next_number_ = 1;
   std::uint64_t next_arrival_ = 0;
   std::vector<std::uint32_t> waiting_;  // one entry per queued grant

@@ -166,6 +166,61 @@ TEST_F(JudgeTest, ALostGrantReleasesTheOthersAndItsGradientIsRefused) {
   EXPECT_EQ(hand_[1].size(), 2u);  // the late one and one live
 }
 
+TEST_F(JudgeTest, AtBoundZeroEveryVersionIsACut) {
+  Start({.bound = 0}, 2);
+  for (std::uint64_t version = 1; version <= 3; ++version) {
+    EXPECT_FALSE(judge_->AtCut());
+    Push(1, version - 1);
+    Push(0, version - 1);
+    const auto update = judge_->NextUpdate();
+    Take();
+    ASSERT_TRUE(update);
+    EXPECT_TRUE(update->cut);
+    EXPECT_EQ(hand_[0].size() + hand_[1].size(), 2u);  // nobody waits for it
+  }
+}
+
+TEST_F(JudgeTest, WithheldGrantsRunOutIntoACut) {
+  Start({.bound = 4, .in_flight = 2}, 2);
+  Push(0, 0);
+  EXPECT_EQ(Next(), "0:0 -> 1");
+  judge_->Withhold();
+  for (const std::uint32_t slot : {0u, 0u, 1u}) {
+    Push(slot, 1);
+    const auto update = judge_->NextUpdate();
+    ASSERT_TRUE(update);
+    EXPECT_FALSE(update->cut);
+  }
+  judge_->Join(2);  // waits, too
+  Push(1, 1);
+  const auto last = judge_->NextUpdate();
+  ASSERT_TRUE(last);
+  EXPECT_TRUE(last->cut);
+  EXPECT_EQ(last->version, 5u);
+  EXPECT_TRUE(judge_->TakeGrants().empty());
+  judge_->Release();
+  Take();
+  for (int slot = 0; slot < 3; ++slot) {
+    ASSERT_EQ(hand_[slot].size(), 2u) << slot;
+    EXPECT_EQ(hand_[slot][0].version, 5u);
+  }
+}
+
+TEST_F(JudgeTest, WhileAGradientIsLateThereIsNoCut) {
+  Start({.bound = 0}, 2);
+  const Grant late = hand_[1][0];
+  EXPECT_TRUE(judge_->ExpireGrant(1, late.number));
+  Push(0, 0);
+  EXPECT_FALSE(judge_->NextUpdate()->cut);
+  EXPECT_EQ(judge_->Arrive(1, late.number, 0, 9), Arrival::kNoGrant);
+  judge_->GrantOrQueue(1);
+  Take();
+  Push(0, 1);
+  hand_[1].erase(hand_[1].begin());
+  Push(1, 1);
+  EXPECT_TRUE(judge_->NextUpdate()->cut);
+}
+
 TEST_F(JudgeTest, InFlightTwoHandsOutTwoGrants) {
   Start({.bound = 4, .in_flight = 2}, 1);
   EXPECT_EQ(hand_[0].size(), 2u);
