@@ -63,7 +63,7 @@ struct StreamId {
   std::uint64_t seed = 0;  // run.seed
   std::uint32_t slot = 0;  // actor slot
   std::uint32_t life = 0;  // of the streams: new wherever state is lost
-  std::uint32_t env = 0;  // index within the actor
+  std::uint32_t env = 0;   // index within the actor
   Purpose purpose = Purpose::kTest;
 };
 

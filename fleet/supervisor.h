@@ -37,8 +37,8 @@ struct SupervisorResult {
   results::FleetCounts counts;
 };
 
-// Handles SIGINT, SIGTERM, SIGCHLD, and SIGHUP and SIGTSTP unless they are ignored (as under nohup),
-// while it runs. At SIGTSTP all children are stopped, too, and go on with this process.
+// Handles SIGINT, SIGTERM, SIGCHLD, and SIGHUP and SIGTSTP unless they are ignored (as under
+// nohup), while it runs. At SIGTSTP all children are stopped, too, and go on with this process.
 SupervisorResult Supervise(const SupervisorOptions& options, RunLog& log,
                            monitor::Console& console);
 

@@ -30,8 +30,8 @@ struct PolicyLimits {
   // that has not for `hang_ms` is killed. So is an actor that `hang_ms` long was no member.
   std::int64_t silent_ms = 5'000;
   std::int64_t hang_ms = 60'000;
-  // From the stop of the run on; all of it stays below five seconds, unless the learner reports that
-  // its last checkpoint grows:
+  // From the stop of the run on; all of it stays below five seconds, unless the learner reports
+  // that its last checkpoint grows:
   std::int64_t actor_term_ms = 1500;     // SIGTERM to the actors that are left
   std::int64_t actor_kill_ms = 3000;     // SIGKILL to them
   std::int64_t learner_kill_ms = 4200;   // SIGKILL to the learner, after its last progress

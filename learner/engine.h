@@ -108,7 +108,8 @@ class Engine {
     wire::Answer answer;
   };
   // Returns the outcomes of the gradients of finished updates and all grants whose version is
-  // completed, one reply for each slot that has any. From `now_ns` on these grants are sent: their deadline runs.
+  // completed, one reply for each slot that has any. From `now_ns` on these grants are sent: their
+  // deadline runs.
   std::vector<Reply> TakeReplies(std::int64_t now_ns);
   // Returns the live grants of `slot` that were sent.
   std::vector<wire::Grant> SentGrants(std::uint32_t slot) const;

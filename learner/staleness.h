@@ -8,9 +8,9 @@
 // version u or newer. The version of the weights used is the *base* of the gradient. A gradient
 // that arrived under a live grant is *held* until an update takes it. The *staleness* of an applied
 // gradient is (version just before the update) - base. A *cut* is a version at which every actor
-// stands between two unrolls: nothing is outstanding, held or late, so the weights and the states of
-// the actors are the whole run. At bound 0 every version is one; otherwise grants are withheld until
-// there is one.
+// stands between two unrolls: nothing is outstanding, held or late, so the weights and the states
+// of the actors are the whole run. At bound 0 every version is one; otherwise grants are withheld
+// until there is one.
 //
 // Invariants, after NextUpdate() has returned nullopt:
 // - no gradient was ever applied with a staleness over the bound (checked, fatal)
@@ -109,9 +109,9 @@ class Judge {
   std::vector<Grant> RemoveActor(std::uint32_t slot);
 
   // Returns the next update, or nullopt if none is due. Raises the version by one, then makes new
-  // grants for the actors of these gradients and for the queued slots. The gradients are in
-  // (slot, arrival) order, the order of the sum. Gradients of one actor arrive in its own sequence,
-  // so this is (slot, sequence) order, in whichever order the actors arrived.
+  // grants for the actors of these gradients and for the queued slots. The gradients are in (slot,
+  // arrival) order, the order of the sum. Gradients of one actor arrive in its own sequence, so
+  // this is (slot, sequence) order, in whichever order the actors arrived.
   struct Update {
     std::uint64_t version = 0;  // produced by it; staleness of a gradient: version - 1 - base
     std::vector<HeldGradient> gradients;
@@ -129,8 +129,8 @@ class Judge {
   // The newest expired grant of every actor that may still compute on it, by slot.
   const std::map<std::uint32_t, std::uint64_t>& late() const { return late_; }
 
-  // Returns the grants made since the last call. The caller sends a grant of version u once
-  // version u is published.
+  // Returns the grants made since the last call. The caller sends a grant of version u once version
+  // u is published.
   std::vector<Grant> TakeGrants();
 
   // Returns the live grant with this number, or nullptr.

@@ -22,8 +22,9 @@ struct Endpoint {
 // all addresses of the host.
 Endpoint ParseEndpoint(const std::string& text, bool keys = false);
 
-// Returns whether only this user and root can listen there: an ipc socket in a directory that belongs
-// to this user and that no other may write to, as the private directory of a run. Throws like ParseEndpoint.
+// Returns whether only this user and root can listen there: an ipc socket in a directory that
+// belongs to this user and that no other may write to, as the private directory of a run. Throws
+// like ParseEndpoint.
 bool IsPrivate(const std::string& text);
 
 // Returns a sentence if the endpoint's host is a name that cannot be resolved, else "". May take as

@@ -68,8 +68,8 @@ FileLock LockRoot(const fs::path& root) {
   return lock;
 }
 
-// Creates a directory of mode 0700, whatever the umask, unless there is a file of that name. Returns
-// false, with errno set, if it cannot.
+// Creates a directory of mode 0700, whatever the umask, unless there is a file of that name.
+// Returns false, with errno set, if it cannot.
 bool TryCreatePrivateDirectory(const fs::path& path) {
   if (mkdir(path.c_str(), 0700) != 0) return errno == EEXIST;
   chmod(path.c_str(), 0700);

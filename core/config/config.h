@@ -251,8 +251,8 @@ struct ConfigValue {
 std::vector<ConfigValue> ConfigValues(const Config& config);
 
 // The whole effective configuration as TOML that ParseConfig reads back to an equal Config: values
-// that were "auto" stay so if other keys determine them, and actors.count, which is of a machine, is
-// written as a number.
+// that were "auto" stay so if other keys determine them, and actors.count, which is of a machine,
+// is written as a number.
 std::string ToToml(const Config& config);
 
 }  // namespace starling

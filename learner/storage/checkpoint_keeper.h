@@ -36,7 +36,8 @@ class CheckpointKeeper {
   // For a learner of several processes. REQUIRES: called before the first Save of a slice.
   void AwaitPartsOf(PartsOf parts) { parts_ = std::move(parts); }
 
-  // Never waits. If the disk is too slow, this checkpoint is skipped with a warning; never if idle().
+  // Never waits. If the disk is too slow, this checkpoint is skipped with a warning; never if
+  // idle().
   void Save(CheckpointContent content);
   // Takes the results that are ready. Call it often.
   void Collect();

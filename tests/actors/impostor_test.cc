@@ -1,5 +1,5 @@
-// A process that took the place of a learner, for instance while it restarts: what an actor does for
-// it. Over plain tcp any user can be that process.
+// A process that took the place of a learner, for instance while it restarts: what an actor does
+// for it. Over plain tcp any user can be that process.
 #include <gmock/gmock.h>
 
 #include <filesystem>

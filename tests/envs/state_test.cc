@@ -185,7 +185,8 @@ TEST(SavedState, APlugInsFailureIsASentence) {
     EXPECT_THAT(ErrorOf<StateError>([&] { play.env->Restore(Saved(*play.env)); }),
                 testing::HasSubstr("restore failed: the dice fell"));
   }
-  EXPECT_THAT(saving(Isolated("wrong_save_dies")), testing::HasSubstr("instead of saving its state"));
+  EXPECT_THAT(saving(Isolated("wrong_save_dies")),
+              testing::HasSubstr("instead of saving its state"));
 }
 
 TEST(SavedState, WhoHasNoneSaysWhy) {

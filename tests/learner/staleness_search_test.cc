@@ -1,6 +1,6 @@
 // An exhaustive search over small fleets: every order of joins, arrivals, refusals, losses, deaths
-// and withheld grants, for every bound and K, until no new state appears. In each state: no gradient
-// was applied over the bound, twice or never, and the fleet can go on or reaches its cut.
+// and withheld grants, for every bound and K, until no new state appears. In each state: no
+// gradient was applied over the bound, twice or never, and the fleet can go on or reaches its cut.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -176,7 +176,7 @@ TEST_F(JudgeTest, AtBoundZeroEveryVersionIsACut) {
     Take();
     ASSERT_TRUE(update);
     EXPECT_TRUE(update->cut);
-    EXPECT_EQ(hand_[0].size() + hand_[1].size(), 2u);  // nobody waits for it
+    EXPECT_EQ(hand_[0].size() + hand_[1].size(), 2u);  // no actor waits for it
   }
 }
 
