@@ -258,7 +258,8 @@ std::vector<Grant> Engine::ExpireGrants(std::int64_t now_ns) {
     late.push_back(*judge().FindGrant(number));
   }
   for (const Grant& grant : late) {
-    Revoke(grant.slot, grant.number);
+    pipeline_.judge().ExpireGrant(grant.slot, grant.number);
+    sent_ns_.erase(grant.number);
     journal_.Append(LostRecord{grant.slot, grant.number, LostWhy::kDeadline});
     ++counters_.deadlines;
   }
