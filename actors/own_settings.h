@@ -1,4 +1,4 @@
-// Settings of one actor beside those of the run, and what an actor accepts of a learner.
+// The settings that an actor has of its own, and those of a welcome that it refuses.
 //
 // The configuration of a welcome can name code of this machine: a plug-in, or a Python interpreter
 // with a module. An actor runs it only for a learner that is proven: by the key that the actor was

@@ -48,8 +48,8 @@ bool WriteAll(int fd, std::string_view bytes) {
   return true;
 }
 
-// The same. A disk may take minutes for what memory has buffered at once, so only bytes that are
-// synced count as written.
+// Writes `parts` in pieces and syncs each piece. Only synced bytes count as progress: the kernel
+// takes gigabytes at once, and the disk may need minutes for them.
 bool WriteInPieces(int fd, std::span<const std::string_view> parts, WriteProgress& progress) {
   constexpr std::size_t kPiece = 8 << 20;
   std::size_t unsynced = 0;

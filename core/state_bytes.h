@@ -48,7 +48,7 @@ class StateBytes {
 
   // Begins the fields of a component: four letters that are the same in both directions.
   void Tag(std::string_view tag);
-  // A property of the object that a saved state must share: `what` ("envs") names it in errors.
+  // A number or name that must be the same in the object and in the bytes; errors call it `what`.
   void Same(std::uint64_t value, std::string_view what);
   void Same(const std::string& value, std::string_view what);
 

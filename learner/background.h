@@ -1,9 +1,8 @@
-// Work that takes long where nets are large: checks and digests of gradients, copies of whole nets,
-// memory for newcomers. A thread of its own does it, so that the network thread can answer
-// meanwhile; what follows from it runs on the network thread, in the order of the calls of Run.
+// A thread for work that takes long when nets are large: checks and digests of gradients, copies of
+// whole nets, memory for newcomers. The network thread answers in the meantime.
 //
-// Thread safety: Run and Finish belong to the network thread. `work` runs on the other thread: it
-// owns what it changes.
+// Thread safety: Run and Finish belong to the network thread. `work` runs on the other thread, and
+// nothing else touches what it changes before `then` runs.
 #pragma once
 
 #include <condition_variable>
@@ -21,16 +20,16 @@ class Background {
   // `threaded`: false: everything happens in Run, as is cheaper for small nets. `on_done` is called
   // by the thread after some work is done.
   Background(bool threaded, std::function<void()> on_done);
-  ~Background();  // work that has not begun is dropped, and so is what follows
+  ~Background();  // drops the work that has not begun, and every `then` that has not run
 
   bool threaded() const { return thread_.joinable(); }
-  // Everything given so far is finished.
+  // Returns whether every `then` has run.
   bool idle() const { return pending() == 0; }
   std::size_t pending() const { return given_ - finished_; }
 
-  // Has `work` done, then lets Finish call `then`.
+  // Queues `work` for the thread. A later Finish calls `then`, in the order of the calls of Run.
   void Run(std::function<void()> work, std::function<void()> then);
-  // Calls what follows from finished work.
+  // Calls `then` for all work that is done.
   void Finish();
 
  private:

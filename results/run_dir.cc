@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <fstream>
 #include <iterator>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -63,12 +62,15 @@ void TestWritable(const fs::path& dir, const char* advice) {
 
 // ---- what a failed start leaves
 
-// Everything that a start makes before its first checkpoint.
+// What a run may have before its first checkpoint, and what others of its files are called.
+constexpr std::array<std::string_view, 10> kOfAStart = {
+    "checkpoints", "config.toml", "endpoint",      "eval.jsonl",   "journal",
+    "lock",        "log",         "metrics.jsonl", "summary.json", "tensorboard"};
+constexpr std::array<std::string_view, 3> kLater = {"final_eval.json", kSimulatedMark,
+                                                    "sweep.json"};
+
 bool IsOfAStart(const fs::path& path) {
-  static const std::set<std::string> kNames = {
-      "config.toml", "log",         "summary.json", "metrics.jsonl", "journal",
-      "tensorboard", "checkpoints", "eval.jsonl",   "endpoint",      "lock"};
-  return kNames.contains(path.filename().string()) || IsProbe(path);
+  return std::ranges::count(kOfAStart, path.filename().string()) > 0 || IsProbe(path);
 }
 
 // Returns whether a line of metrics.jsonl, or the summary, has steps.
@@ -112,8 +114,8 @@ bool IsFailedStart(const fs::path& dir) {
 
 // Returns whether `dir` held nothing else; it is empty then.
 bool RemoveFailedStart(const fs::path& dir) {
-  if (fs::is_symlink(dir) || !IsFailedStart(dir)) return false;
   try {
+    if (fs::is_symlink(dir) || !IsFailedStart(dir)) return false;
     const LockedFile log(dir / "log");  // another `starling train` may be at its start
     if (!log.held() || !IsFailedStart(dir)) return false;
     for (const fs::path& path : std::vector<fs::path>(fs::directory_iterator(dir), {})) {
@@ -187,14 +189,13 @@ bool IsUnused(const fs::path& run_dir) {
 }
 
 bool IsFileOfARun(const fs::path& path) {
-  static constexpr std::array<std::string_view, 13> kNames = {
-      "checkpoints", "config.toml",  "endpoint",   "eval.jsonl",    "final_eval.json",
-      "journal",     "lock",         "log",        "metrics.jsonl", kSimulatedMark,
-      "sweep.json",  "summary.json", "tensorboard"};
+  const auto is_one = [](const std::string& name) {
+    return std::ranges::count(kOfAStart, name) + std::ranges::count(kLater, name) > 0;
+  };
   std::error_code ignored;
   fs::path place = fs::weakly_canonical(fs::absolute(path), ignored);
   for (; place.has_relative_path(); place = place.parent_path()) {
-    if (std::ranges::count(kNames, place.filename().string()) == 0) continue;
+    if (!is_one(place.filename().string())) continue;
     for (const char* sign : {"config.toml", "log", "metrics.jsonl", "summary.json", "sweep.json"}) {
       if (fs::is_regular_file(place.parent_path() / sign, ignored)) return true;
     }

@@ -280,7 +280,7 @@ std::optional<WorkerError> Worker::Await(std::string_view end, double limit_s, s
   return AwaitMore(end, limit_s, size);
 }
 
-// The same, after what has arrived.
+// Goes on reading behind the bytes that are in `incoming_` already.
 std::optional<WorkerError> Worker::AwaitMore(std::string_view end, double limit_s,
                                              std::size_t size) {
   // First without poll, because most answers arrive at once. The socket has a receive timeout.

@@ -1,0 +1,193 @@
+// The line of a run through its journal: segments follow each other, a term goes on where its
+// checkpoint was, what an earlier learner wrote behind that does not count, and a disk fills up.
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <string>
+
+#include "core/file.h"
+#include "tests/learner/storage/journal_fixture.h"
+#include "tests/support/in_child.h"
+
+namespace starling::learner {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using JournalLineTest = JournalTest;
+
+TEST_F(JournalLineTest, ALongSegmentIsFollowedByTheNext) {
+  constexpr std::uint64_t kCount = 20'000;
+  JournalPosition end;
+  {
+    JournalWriter writer(journal(), kHeader, {.segment_bytes = 100'000});
+    for (std::uint64_t i = 0; i < kCount; ++i) writer.Append(GrantRecord{1, i, 2 * i});
+    EXPECT_TRUE(writer.Flush());
+    end = writer.position();
+  }
+  EXPECT_GT(end.segment, 3u);
+  EXPECT_EQ(ListSegments(journal()).size(), end.segment + 1);
+  // No segment is longer than its limit and a buffer.
+  for (const Segment& segment : ListSegments(journal())) {
+    EXPECT_LT(std::filesystem::file_size(segment.path), 100'000 + 65'536 + 100);
+  }
+  JournalReader reader(journal());
+  for (std::uint64_t i = 0; i < kCount; ++i) {
+    ASSERT_EQ(reader.Next(), JournalRecord(GrantRecord{1, i, 2 * i}));
+  }
+  EXPECT_FALSE(reader.Next());
+  EXPECT_EQ(reader.position(), end);
+}
+
+TEST_F(JournalLineTest, ATermGoesOnBehindAnyRecord) {
+  const auto expected = OneOfEach();
+  const auto offsets = WriteOneOfEach();
+  for (std::uint32_t keep = 0; keep < offsets.size(); ++keep) {
+    GoOn(/*term=*/2 + keep, {1, 0, offsets[keep]});
+    std::vector<JournalRecord> got = ReadAll(JournalReader(journal()));
+    ASSERT_EQ(got.size(), keep + 1);
+    EXPECT_EQ(got.back(), JournalRecord(DeathRecord{.slot = 2 + keep}));
+    got.pop_back();
+    EXPECT_TRUE(std::equal(got.begin(), got.end(), expected.begin()));
+  }
+}
+
+TEST_F(JournalLineTest, WhatAnEarlierLearnerWritesBehindItDoesNotCount) {
+  JournalWriter first(journal(), kHeader);
+  first.Append(DeathRecord{.slot = 1});
+  ASSERT_TRUE(first.Flush());
+  const JournalPosition cut = first.position();
+  const JournalPosition second = GoOn(2, cut);
+  // The first learner does not know of the second.
+  first.Append(DeathRecord{.slot = 99});
+  ASSERT_TRUE(first.Flush());
+  EXPECT_THAT(Deaths(), ElementsAre(1, 2));
+  // A third goes on behind the second, a fourth behind the first: then the second does not count.
+  GoOn(3, second);
+  EXPECT_THAT(Deaths(), ElementsAre(1, 2, 3));
+  GoOn(4, cut);
+  EXPECT_THAT(Deaths(), ElementsAre(1, 4));
+}
+
+TEST_F(JournalLineTest, ATermIsUsedOnce) {
+  GoOn(1, {});
+  const JournalPosition cut{1, 0, kHeaderBytes};
+  GoOn(2, cut);
+  EXPECT_THROW(JournalWriter(journal(), Header(2, cut)), std::system_error);
+}
+
+TEST_F(JournalLineTest, ALearnerThatDiedBeforeItsHeaderLeavesNoTrace) {
+  GoOn(1, {});
+  std::ofstream(segment(2)).flush();
+  EXPECT_THAT(Deaths(), ElementsAre(1));
+}
+
+TEST_F(JournalLineTest, AnEarlierSegmentThatEndsTooEarlyIsDamage) {
+  const JournalPosition cut = GoOn(1, {});
+  GoOn(2, cut);
+  std::filesystem::resize_file(segment(1), cut.offset - 1);
+  EXPECT_THAT(ReadAll(JournalReader(journal()), JournalEnding::kDamaged), IsEmpty());
+}
+
+TEST_F(JournalLineTest, TheFileOfAnOlderProgramIsItsFirstSegment) {
+  // 1. Format 1: no term, no position.
+  const auto offsets = WriteOneOfEach();
+  const std::string bytes = ReadFile(segment(1));
+  std::string old = bytes.substr(0, 32) + "sum!" + bytes.substr(kHeaderBytes);
+  old[8] = 1;
+  PutChecksum(old, 0, 32);
+  std::filesystem::remove_all(journal());
+  dir_.Write("journal", old);
+  EXPECT_EQ(ReadAll(JournalReader(journal())), OneOfEach());
+  // 2. A resumed run makes it a segment.
+  const std::uint64_t shorter = kHeaderBytes - 36;
+  GoOn(2, {0, 0, offsets[3] - shorter});
+  EXPECT_EQ(ReadAll(JournalReader(journal())).size(), 4u);
+  EXPECT_EQ(ReadFile(segment(0)), old);
+}
+
+// ---- beginnings
+
+TEST_F(JournalLineTest, APositionInsideARecordIsIncomplete) {
+  const auto offsets = WriteOneOfEach();
+  {
+    JournalWriter writer(journal(), Header(2, {1, 0, offsets[5] + 1}));
+    EXPECT_FALSE(writer.complete());
+  }
+  EXPECT_EQ(ReadAll(JournalReader(journal())).size(), 5u);
+  // Shorter than the position.
+  std::filesystem::resize_file(segment(1), offsets[3] + 2);
+  {
+    JournalWriter writer(journal(), Header(3, {1, 0, offsets[5]}));
+    EXPECT_FALSE(writer.complete());
+    EXPECT_THAT(writer.error(), HasSubstr(segment(1).string()));
+    EXPECT_TRUE(writer.Append(JoinRecord{1, 2}));
+  }
+  EXPECT_EQ(ReadAll(JournalReader(journal())).size(), 4u);
+}
+
+TEST_F(JournalLineTest, ANewOneBeginsIfTheOldOneIsMissingOrUnreadable) {
+  for (const char* content :
+       {"", "rubbish that is no journal, longer than a journal's header is"}) {
+    std::filesystem::remove_all(journal());
+    if (*content) dir_.Write("journal", content);
+    {
+      JournalWriter writer(journal(), Header(2, {0, 0, 1000}));
+      EXPECT_FALSE(writer.complete());
+      EXPECT_EQ(writer.position(), (JournalPosition{2, 0, kHeaderBytes}));
+      writer.Append(JoinRecord{1, 2});
+    }
+    EXPECT_EQ(ReadAll(JournalReader(journal())).size(), 1u);
+  }
+}
+
+TEST_F(JournalLineTest, ThatOfAnotherRunIsRefused) {
+  WriteOneOfEach();
+  JournalHeader other = Header(2, {1, 0, kHeaderBytes});
+  other.seed = 8;
+  EXPECT_THROW(JournalWriter(journal(), other), std::runtime_error);
+  other = Header(2, {1, 0, kHeaderBytes});
+  other.fingerprint = 1;
+  EXPECT_THROW(JournalWriter(journal(), other), std::runtime_error);
+  EXPECT_EQ(ReadAll(JournalReader(journal())), OneOfEach());
+}
+
+TEST_F(JournalLineTest, ANewRunReplacesAnOldJournal) {
+  WriteOneOfEach();
+  { JournalWriter writer(journal(), {.seed = 8, .fingerprint = 9, .term = 5}); }
+  EXPECT_EQ(ListSegments(journal()).size(), 1u);
+  EXPECT_EQ(JournalReader(journal()).header().seed, 8u);
+}
+
+// ---- a full disk
+
+// Simulated by the file size limit.
+TEST_F(JournalLineTest, ADiskThatFillsUpLeavesTheRecordsBeforeItWhole) {
+  int reported = 0;
+  std::uint64_t flushed = 0;
+  {
+    const FileSizeLimit limit(1000);
+    JournalWriter writer(journal(), kHeader);
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      reported += writer.Append(GrantRecord{1, i, i}) ? 0 : 1;
+      if (i % 7 == 6) reported += writer.Flush() ? 0 : 1;
+      if (reported == 0 && i % 7 == 6) flushed = i + 1;
+    }
+    EXPECT_FALSE(writer.complete());
+    EXPECT_THAT(writer.error(), HasSubstr("cannot write " + segment(1).string()));
+    EXPECT_EQ(writer.position().offset, std::filesystem::file_size(segment(1)));
+    EXPECT_EQ(writer.TakeSync().Run(), "");
+  }
+  EXPECT_EQ(reported, 1);
+  EXPECT_EQ(flushed, 28u);  // 60 + 28 * 29 = 872; seven more would be 1075
+  EXPECT_EQ(ReadAll(JournalReader(journal())).size(), flushed);
+}
+
+TEST_F(JournalLineTest, ADirectoryThatCannotBeMadeIsAnError) {
+  dir_.Write("file", "");
+  EXPECT_THROW(JournalWriter(dir_ / "file" / "journal", kHeader), std::system_error);
+}
+
+}  // namespace
+}  // namespace starling::learner
