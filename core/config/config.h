@@ -156,6 +156,9 @@ struct WireConfig {
 struct CheckpointConfig {
   std::int64_t every_steps = 500'000;
   std::int64_t keep = 3;
+  Exactness exact = Exactness::kAuto;
+  double cut_s = 1;    // grants are withheld for a cut at most so long
+  double redo_s = 30;  // longest estimated time to do the updates since the last cut again
   friend bool operator==(const CheckpointConfig&, const CheckpointConfig&) = default;
 };
 

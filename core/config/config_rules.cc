@@ -213,6 +213,11 @@ void CheckLearner(const Config& config, Contradictions& found) {
         "updates in the same order, so use \"lanes\"",
         config.learner.shards);
   }
+  if (config.checkpoint.exact == Exactness::kTrue && config.learner.apply == ApplyMode::kHogwild) {
+    Add(found, {"checkpoint.exact", "learner.apply"},
+        "checkpoint.exact = true contradicts learner.apply = \"hogwild\", whose updates no run "
+        "repeats; use \"lanes\"");
+  }
   const std::int64_t first = TcpPort(config.wire.endpoint);
   if (first > 0 && first + config.learner.shards - 1 > kMaxPort) {
     Add(found, {"learner.shards", "wire.endpoint"},

@@ -152,6 +152,9 @@ const std::vector<ConfigKey>& Table() {
 
       {KEY(checkpoint, every_steps), IntegerRule{1, kMany}},
       {KEY(checkpoint, keep), IntegerRule{1, 1000}},
+      WORDS(checkpoint, exact),
+      {KEY(checkpoint, cut_s), NumberRule{kShortestS, kDay}},
+      {KEY(checkpoint, redo_s), NumberRule{kShortestS, kDay}},
 
       {KEY(eval, every_steps), IntegerRule{0, kMany}},
       {KEY(eval, episodes), IntegerRule{1, 10'000'000}},
@@ -178,7 +181,7 @@ std::string Or(const std::vector<std::string>& words) {
   std::string text;
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
-    text += '"' + words[i] + '"';
+    text += WordText(words[i]);
   }
   return text;
 }
@@ -212,6 +215,10 @@ bool IsPort(std::string_view text) {
 }
 
 }  // namespace
+
+std::string WordText(const std::string& word) {
+  return word == "true" || word == "false" ? word : '"' + word + '"';
+}
 
 std::span<const ConfigKey> ConfigSchema() { return Table(); }
 

@@ -45,7 +45,7 @@ struct NumberRule {
   std::string_view word = "";
 };
 
-// One of `words`. Those in `later` are not built yet and are refused with a message of their own.
+// One of `words`; true and false among them are flags, not strings. Those in `later` are not built yet and are refused with a message of their own.
 struct WordRule {
   std::vector<std::string> words;
   std::vector<std::string> later = {};
@@ -88,6 +88,9 @@ const ConfigKey* FindConfigKey(std::string_view section, std::string_view key);
 
 std::vector<std::string> ConfigSections();
 std::vector<std::string> ConfigKeysOf(std::string_view section);
+
+// Returns a word as a file contains it: "auto" in quotes, true without.
+std::string WordText(const std::string& word);
 
 // Describes the values that a rule allows: `an integer from 1 to 1024 or "auto"`.
 std::string Allowed(const ConfigRule& rule);

@@ -44,9 +44,11 @@ struct Assigner {
     return "";
   }
   std::string operator()(WordMember member) const {
-    const auto word = node.value_exact<std::string>();
-    if (!word) return WrongType();
     const auto& rule = std::get<WordRule>(key.rule);
+    auto word = node.value_exact<std::string>();
+    const auto flag = node.value_exact<bool>();
+    if (flag && std::ranges::count(rule.words, "true") > 0) word = *flag ? "true" : "false";
+    if (!word) return WrongType();
     if (std::ranges::count(rule.later, *word) > 0) {
       return fmt::format("{} = \"{}\" is not built yet; use {}", key.name(), *word, Allowed(rule));
     }
@@ -178,7 +180,7 @@ struct Writer {
   const ConfigRule& rule;
   std::string operator()(MemberOf<std::string> member) const { return Quoted(member(config)); }
   std::string operator()(WordMember member) const {
-    return Quoted(std::get<WordRule>(rule).words[member.get(config)]);
+    return WordText(std::get<WordRule>(rule).words[member.get(config)]);
   }
   std::string operator()(MemberOf<bool> member) const { return member(config) ? "true" : "false"; }
   std::string operator()(MemberOf<std::int64_t> member) const {

@@ -70,6 +70,10 @@ constexpr auto WordsOf(Damping) { return std::array{"none", "inverse"}; }
 enum class ApplyMode : std::uint8_t { kLanes, kHogwild };
 constexpr auto WordsOf(ApplyMode) { return std::array{"lanes", "hogwild"}; }
 
+// checkpoint.exact; kAuto: wherever the envs can be saved
+enum class Exactness : std::uint8_t { kAuto, kTrue, kFalse };
+constexpr auto WordsOf(Exactness) { return std::array{"auto", "true", "false"}; }
+
 // wire.gradient
 enum class GradientFormat : std::uint8_t { kF32 };
 constexpr auto WordsOf(GradientFormat) { return std::array{"f32"}; }

@@ -198,9 +198,11 @@ std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir, std::str
                                 Slice(checkpoint.optimizer_state[slot], parameter)));
     }
   }
-  // 2. WriteSafetensors renames a synced temporary file.
+  // 2. WriteSafetensors renames a synced temporary file. The states come first: a checkpoint that has
+  //    them is a cut from its first moment on.
   std::filesystem::create_directories(dir);
   const std::filesystem::path path = dir / name;
+  if (checkpoint.actors) WriteActorStates(ActorStatesPath(path), *checkpoint.actors);
   WriteSafetensors(path, tensors, MetadataOf(checkpoint, kFormat), progress);
   return path;
 }

@@ -23,6 +23,7 @@
 
 #include "core/file.h"
 #include "core/queue.h"
+#include "learner/storage/actor_states.h"
 #include "learner/storage/journal.h"
 #include "learner/storage/journal_writer.h"
 #include "net/parameters.h"
@@ -50,6 +51,7 @@ struct CheckpointContent {
   std::string counters = "{}";  // Counters::Save; opaque here
   JournalPosition journal{};    // a resumed learner goes on behind it
   JournalSync journal_sync{};   // until it has run, a power cut may take what lies before it
+  std::optional<ActorStates> actors{};  // at a cut
 };
 
 // The same with everything that a reader needs.
@@ -59,6 +61,7 @@ struct Checkpoint : TrainingState {
   std::vector<std::string> slot_names;  // "square_avg"
   std::string config;                   // of the run, TOML
   std::string counters;
+  std::optional<ActorStates> actors{};  // at a cut; in a file of their own
 };
 
 // Returns "t0001-v000000012345.safetensors".
@@ -67,8 +70,8 @@ std::string CheckpointName(std::uint32_t term, std::uint64_t version);
 // is neither listed nor pruned.
 inline constexpr std::string_view kBestCheckpoint = "best.safetensors";
 
-// Writes dir/CheckpointName, or dir/`name`, atomically and synced. Returns the path. Creates `dir`.
-// Throws std::system_error.
+// Writes dir/CheckpointName, or dir/`name`, atomically and synced; at a cut the states of the actors
+// before it. Returns the path. Creates `dir`. Throws std::system_error.
 std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir,
                                       const Checkpoint& checkpoint,
                                       WriteProgress* progress = nullptr);
@@ -77,7 +80,8 @@ std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir, std::str
                                       WriteProgress* progress = nullptr);
 
 // Reads a checkpoint. The layout is rebuilt from names and shapes; its fingerprint must equal the
-// stored one. Throws std::runtime_error with a sentence that names the file and the damage.
+// stored one. The states of the actors stay in their file. Throws std::runtime_error with a sentence
+// that names the file and the damage.
 Checkpoint ReadCheckpoint(const std::filesystem::path& path);
 // Returns whether `path` is a directory with the part of shard 0.
 bool HoldsCheckpointParts(const std::filesystem::path& path);
@@ -94,9 +98,14 @@ struct LastGoodResult {
 // Returns the newest checkpoint of `dir` that can be read.
 LastGoodResult LastGood(const std::filesystem::path& dir);
 
-// Removes all but the newest `keep` checkpoints, but never the newest readable one. Also removes
-// those that are no part of the run, and temporary files of killed writers, except those of the
-// best checkpoint: its writer may be at work. Returns the removed paths. REQUIRES: keep >= 1.
+// Returns the newest cut of `dir`, with the states of its actors. `rejected` also names states that
+// cannot be read.
+LastGoodResult NewestCut(const std::filesystem::path& dir);
+
+// Removes all but the newest `keep` checkpoints, but never the newest readable one nor the newest
+// cut. Also removes those that are no part of the run, states without their checkpoint, and
+// temporary files of killed writers, except those of the best checkpoint: its writer may be at
+// work. Returns the removed paths. REQUIRES: keep >= 1.
 std::vector<std::filesystem::path> Prune(const std::filesystem::path& dir, std::size_t keep);
 
 // One process of a learner, by number. Each writes its part of every checkpoint.

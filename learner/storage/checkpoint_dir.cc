@@ -28,6 +28,8 @@ bool IsLeftover(const std::filesystem::directory_entry& entry,
   return parts && parts < NameOf(std::filesystem::directory_entry(newest));
 }
 
+bool IsStates(const std::filesystem::path& path) { return path.extension() == kActorsSuffix; }
+
 }  // namespace
 
 std::string CheckpointStem(std::uint32_t term, std::uint64_t version) {
@@ -74,6 +76,25 @@ LastGoodResult LastGood(const std::filesystem::path& dir) {
   return result;
 }
 
+LastGoodResult NewestCut(const std::filesystem::path& dir) {
+  LastGoodResult result;
+  std::vector<std::filesystem::path> paths = ListCheckpoints(dir);
+  for (auto path = paths.rbegin(); path != paths.rend(); ++path) {
+    const std::filesystem::path states = ActorStatesPath(*path);
+    if (!std::filesystem::exists(states)) continue;
+    try {
+      Checkpoint checkpoint = ReadCheckpoint(*path);
+      checkpoint.actors = ReadActorStates(states);
+      result.checkpoint = std::move(checkpoint);
+      result.path = *path;
+      return result;
+    } catch (const std::runtime_error& error) {
+      result.rejected.emplace_back(error.what());
+    }
+  }
+  return result;
+}
+
 std::vector<std::filesystem::path> Prune(const std::filesystem::path& dir, std::size_t keep) {
   CHECK(keep >= 1, "keep {}", keep);
   std::vector<std::filesystem::path> removed;
@@ -87,8 +108,10 @@ std::vector<std::filesystem::path> Prune(const std::filesystem::path& dir, std::
       if (ignored) return;
     }
     if (std::filesystem::remove_all(doomed, ignored) > 0) removed.push_back(path);
+    std::filesystem::remove(ActorStatesPath(path), ignored);
   };
-  // 1. Temporary files, incomplete parts, and what a learner wrote after its term.
+  // 1. Temporary files, incomplete parts, and what a learner wrote after its term. States whose
+  //    checkpoint was never written, too.
   const std::vector<std::filesystem::path> paths = ListCheckpoints(dir);
   const RunLine line(dir);
   std::vector<std::filesystem::path> leftovers;
@@ -96,7 +119,10 @@ std::vector<std::filesystem::path> Prune(const std::filesystem::path& dir, std::
     const bool best = entry.path().filename().string().starts_with(kBestCheckpoint);
     const bool temporary = entry.path().extension() == ".tmp" && !best;
     const auto id = NameOf(entry);
-    if (temporary || (id && !line.Holds(*id)) ||
+    const bool alone = IsStates(entry.path()) && std::ranges::none_of(paths, [&](const auto& path) {
+                         return ActorStatesPath(path) == entry.path();
+                       });
+    if (temporary || alone || (id && !line.Holds(*id)) ||
         (!paths.empty() && IsLeftover(entry, paths.back()))) {
       leftovers.push_back(entry.path());
     }
@@ -105,8 +131,11 @@ std::vector<std::filesystem::path> Prune(const std::filesystem::path& dir, std::
   // 2. Old checkpoints.
   if (paths.size() <= keep) return removed;
   const std::filesystem::path newest_good = LastGood(dir).path;
+  const auto cut = std::ranges::find_if(paths.rbegin(), paths.rend(), [](const auto& path) {
+    return std::filesystem::exists(ActorStatesPath(path));
+  });
   for (std::size_t i = 0; i < paths.size() - keep; ++i) {
-    if (paths[i] != newest_good) remove(paths[i]);
+    if (paths[i] != newest_good && (cut == paths.rend() || paths[i] != *cut)) remove(paths[i]);
   }
   return removed;
 }

@@ -77,6 +77,10 @@ std::filesystem::path CheckpointWriter::Write(const Job& job) {
   if (whole) return WriteCheckpoint(dir_, checkpoint, &progress_);
   WriteCheckpointPart(dir_, checkpoint, which_, &progress_);
   if (which_.shard > 0) return {};
+  if (checkpoint.actors) {
+    const auto path = dir_ / CheckpointStem(checkpoint.term, checkpoint.version);
+    WriteActorStates(ActorStatesPath(path), *checkpoint.actors);
+  }
   return CommitCheckpointParts(dir_, checkpoint.term, checkpoint.version);
 }
 

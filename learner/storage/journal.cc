@@ -96,6 +96,8 @@ void Fields(Io& io, Record& record) {
     io(record.slot), io(record.incarnation), io(record.sequence);
   } else if constexpr (std::is_same_v<T, EntropyRecord>) {
     io(record.entropy);
+  } else if constexpr (std::is_same_v<T, LifeRecord>) {
+    io(record.slot), io(record.incarnation), io(record.life), io(record.restored);
   } else {
     static_assert(std::is_same_v<T, HashRecord>);
     io(record.version), io(record.hash);
@@ -115,6 +117,9 @@ std::optional<JournalRecord> Decode(std::size_t kind, std::string_view payload) 
     if (!in.Done()) return std::nullopt;
     if constexpr (std::is_same_v<decltype(record), LostRecord>) {
       if (record.why != LostWhy::kDeath && record.why != LostWhy::kDeadline) return std::nullopt;
+    }
+    if constexpr (std::is_same_v<decltype(record), LifeRecord>) {
+      if (record.restored > 1) return std::nullopt;
     }
     return record;
   }

@@ -107,9 +107,18 @@ struct EntropyRecord {
   friend bool operator==(const EntropyRecord&, const EntropyRecord&) = default;
 };
 
+// Follows the join of an actor whose life is not its incarnation, or who has a state to go on from
+// (learner/lives.h).
+struct LifeRecord {
+  std::uint32_t slot = 0, incarnation = 0, life = 0;
+  std::uint8_t restored = 0;  // 1: it goes on from the state of its slot where its term begins
+  friend bool operator==(const LifeRecord&, const LifeRecord&) = default;
+};
+
 // A record's kind in the file is its index here plus one: append only, never reorder.
-using JournalRecord = std::variant<TermRecord, JoinRecord, GrantRecord, ArrivalRecord, LostRecord,
-                                   DeathRecord, UpdateRecord, HashRecord, EntropyRecord>;
+using JournalRecord =
+    std::variant<TermRecord, JoinRecord, GrantRecord, ArrivalRecord, LostRecord, DeathRecord,
+                 UpdateRecord, HashRecord, EntropyRecord, LifeRecord>;
 
 // ---- bytes
 

@@ -66,7 +66,8 @@ Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout
                         layout,
                         MakeOptimizerSpec(config.optimizer).slots,
                         ToToml(config),
-                        std::move(content.counters)};
+                        std::move(content.counters),
+                        std::move(content.actors)};
   checkpoint.optimizer_state.resize(checkpoint.slot_names.size(),
                                     std::vector<float>(layout.size()));
   return checkpoint;

@@ -43,6 +43,7 @@ inline std::vector<JournalRecord> OneOfEach() {
                    .items = {{1, 2, 3}, {4, 5, kBig}}},
       HashRecord{.version = kBig, .hash = ~std::uint64_t{0}},
       EntropyRecord{.entropy = 0.03},
+      LifeRecord{.slot = 2, .incarnation = 65537, .life = 65536, .restored = 1},
   };
 }
 
