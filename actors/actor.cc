@@ -16,8 +16,7 @@ namespace {
 // With backend "auto", falls back to the processor if no GPU is available.
 std::unique_ptr<Rollout> MakeRollout(Config config, const LearnerClient& client,
                                      const std::function<void()>& beat) {
-  // Streams that no incarnation has used; a restored state (Rollout::Restore) brings its own life.
-  const std::uint32_t life = client.incarnation();
+  const std::uint32_t life = client.life();  // a restored state brings its own
   const auto make = [&] {
     const envs::EnvSeed seed{config.run.seed, client.slot(), life};
     Replica replica = MakeReplica(config, client.slot());
@@ -53,14 +52,40 @@ void Train(LearnerClient& client, Rollout& rollout, const ActorsConfig& actors) 
   }
 }
 
-// Runs one incarnation: from the welcome until the client goes down.
-void RunIncarnation(LearnerClient& client, const OwnSettings& own) {
+// Puts the rollout into the state that the learner has for it. Returns false if that is of no use
+// to it, or if the client has gone down.
+bool Restore(LearnerClient& client, Rollout& rollout, bool& fresh) {
+  const auto state = client.FetchState();
+  if (!state) return false;
+  try {
+    rollout.Restore(*state);
+    return true;
+  } catch (const StateError& error) {
+    LogWarn("the saved state of slot {} is of no use here ({}): beginning afresh", client.slot(),
+            error.what());
+  }
+  client.SayGoodbye();
+  fresh = true;
+  return false;
+}
+
+// Runs one incarnation: from the welcome until the client goes down. Sets `fresh` if the next one
+// must begin afresh.
+void RunIncarnation(LearnerClient& client, const OwnSettings& own, bool& fresh) {
   const Config config = WithOwn(client.config(), own, client.proven());
   const bool first_life = wire::LifeOf(client.incarnation()) == 0;
   bool had_gpu = !first_life && config.actors.backend != DeviceChoice::kCpu;
   try {
     const auto rollout = MakeRollout(config, client, [&client] { client.Beat(); });
     had_gpu = rollout->on_gpu();
+    client.SaveWith([&](std::vector<std::byte>& to) {
+      try {
+        if (rollout->WhyNotSaved().empty()) rollout->Save(to);
+      } catch (const StateError& error) {
+        LogWarn("this actor's state cannot be saved: {}", error.what());
+      }
+    });
+    if (client.has_state() && !Restore(client, *rollout, fresh)) return;
     Train(client, *rollout, config.actors);
   } catch (const UserError& error) {
     if (!had_gpu) throw;
@@ -74,13 +99,15 @@ void RunIncarnation(LearnerClient& client, const OwnSettings& own) {
 ClientState RunActor(const ClientOptions& options, std::string& text, const OwnSettings& own) {
   FlushDenormals();
   LearnerClient client(options);
-  while (client.Join()) {
+  bool fresh = false;  // the last incarnation could not go on from its state
+  while (client.Join(std::exchange(fresh, false))) {
     try {
-      RunIncarnation(client, own);
+      RunIncarnation(client, own, fresh);
     } catch (const UserError&) {
       client.SayGoodbye();  // so that the learner does not wait for this actor's gradients
       throw;
     }
+    if (fresh) continue;
     if (client.state() != ClientState::kLost) break;
     LogInfo("the learner was lost; searching for it again");
   }

@@ -169,6 +169,8 @@ void LearnerClient::Handle(wire::Envelope envelope, const wire::Message& message
     OnAnswer(*answer);
   } else if (std::holds_alternative<wire::Weights>(message.body)) {
     session.fetched.Add(std::move(envelope), message);
+  } else if (const auto* state = std::get_if<wire::State>(&message.body)) {
+    OnState(*state);
   }
 }
 
@@ -217,6 +219,7 @@ void LearnerClient::OnAnswer(const wire::Answer& answer) {
       LogDebug("a gradient was refused: {}", wire::OutcomeName(one.outcome));
     }
   }
+  if (answer.cut > 0) session_->cut = answer.cut;
   session_->grants.insert(session_->grants.end(), answer.grants.begin(), answer.grants.end());
   if (!answer.grants.empty() && session_->weights_follow) session_->ExpectWeights(clock_.NowMs());
 }

@@ -13,6 +13,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "actors/gradient_message.h"
 #include "actors/rollout.h"
@@ -80,8 +82,9 @@ class LearnerClient {
   ~LearnerClient();
 
   // Sends hello until a welcome arrives. Returns true if the actor is a member: then config(),
-  // slot() and incarnation() are those of the welcome. Otherwise state() has the reason.
-  bool Join();
+  // slot() and incarnation() are those of the welcome. Otherwise state() has the reason. `fresh`:
+  // the state that the learner has for it is of no use to it.
+  bool Join(bool fresh = false);
 
   ClientState state() const { return state_; }
   const std::string& text() const { return text_; }
@@ -91,6 +94,14 @@ class LearnerClient {
   bool proven() const { return session_->proven; }
   std::uint32_t slot() const { return session_->header.slot; }
   std::uint32_t incarnation() const { return session_->header.incarnation; }
+  std::uint32_t life() const { return session_->welcome.life; }  // of fresh random streams
+  // Whether the learner has a state for it to go on from; and that state, or nullopt if the
+  // client's state has changed.
+  bool has_state() const { return session_->welcome.state > 0; }
+  std::optional<std::vector<std::byte>> FetchState();
+  // `save` appends the actor's state; nothing if it cannot be saved. Called by NextGrant, when the
+  // learner asks for it. Holds until it is replaced.
+  void SaveWith(std::function<void(std::vector<std::byte>&)> save) { save_ = std::move(save); }
 
   // Opens the memory that the learner shares. Returns false if the learner's net differs (kRefused)
   // or the learner has gone.
@@ -147,6 +158,8 @@ class LearnerClient {
     std::optional<wire::SnapshotReader> reader{};
     std::unique_ptr<wire::BeaconReceiver> beacon{};  // while it waits for a version
     FetchedWeights fetched{};
+    std::vector<std::byte> fetched_state{};
+    std::uint64_t cut = 0;  // the learner asks for the state at this version; 0: it does not
     std::optional<ShardLinks> shards{};  // if the learner is several processes
     wire::SnapshotMeta first_meta{};     // with `shards`: of the first slice of the weights
     GradientSpace space{};
@@ -160,7 +173,7 @@ class LearnerClient {
   };
 
   // join
-  bool TryJoin(const std::string& endpoint, std::int64_t give_up_ms);
+  bool TryJoin(const std::string& endpoint, bool fresh, std::int64_t give_up_ms);
   void OpenSession(const std::string& endpoint);
   void AwaitLastWords();
 
@@ -179,6 +192,10 @@ class LearnerClient {
   void OnWelcome(const wire::Header& header, const wire::Welcome& welcome);
   bool DiscardPaths();
   void OnAnswer(const wire::Answer& answer);
+
+  // states
+  void OnState(const wire::State& part);
+  bool SendState();
 
   // weights
   bool RefreshWhole(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
@@ -203,6 +220,7 @@ class LearnerClient {
   ClientState state_ = ClientState::kLost;
   std::string text_;
   std::optional<Session> session_;
+  std::function<void(std::vector<std::byte>&)> save_;
   // Spent on the grant and the weights of the last unroll, and on the last push.
   std::uint32_t wait_us_ = 0, refresh_us_ = 0, push_us_ = 0;
 };

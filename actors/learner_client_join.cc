@@ -31,7 +31,7 @@ LearnerClient::LearnerClient(ClientOptions options)
       clock_(real_) {}
 LearnerClient::~LearnerClient() = default;
 
-bool LearnerClient::Join() {
+bool LearnerClient::Join(bool fresh) {
   const std::int64_t give_up_ms =
       clock_.NowMs() + static_cast<std::int64_t>(options_.connect_timeout_s * 1000.0);
   state_ = ClientState::kLost;
@@ -39,7 +39,7 @@ bool LearnerClient::Join() {
   while (clock_.NowMs() < give_up_ms) {
     if (MustLeave()) return false;
     if (const auto endpoint = options_.find_endpoint()) {
-      if (TryJoin(*endpoint, give_up_ms)) return true;
+      if (TryJoin(*endpoint, fresh, give_up_ms)) return true;
       if (state_ != ClientState::kLost) return false;
     }
     std::array<wire::PollItem, 1> stop{{{.fd = options_.stop_fd}}};
@@ -50,10 +50,12 @@ bool LearnerClient::Join() {
   return false;
 }
 
-bool LearnerClient::TryJoin(const std::string& endpoint, std::int64_t give_up_ms) {
+bool LearnerClient::TryJoin(const std::string& endpoint, bool fresh, std::int64_t give_up_ms) {
   OpenSession(endpoint);
-  const wire::Hello hello{
-      .slot = options_.slot, .host = HostName(), .pid = static_cast<std::uint32_t>(getpid())};
+  const wire::Hello hello{.slot = options_.slot,
+                          .host = HostName(),
+                          .pid = static_cast<std::uint32_t>(getpid()),
+                          .fresh = fresh};
   std::int64_t asked_ms = -1;  // when hello was sent; -1: it must be
   while (clock_.NowMs() < give_up_ms && !MustLeave()) {
     // 1. Send hello once, as soon as the connection takes it.

@@ -53,13 +53,13 @@ std::optional<wire::Grant> LearnerClient::NextGrant() {
       static_cast<std::int64_t>(session.config.updates.start_timeout_s * 1000.0);
   const std::int64_t give_up_ms = clock_.NowMs() + session_->AnswerMs() + start_ms;
   while (session.grants.empty()) {
-    if (!Pump(kPumpMs)) return std::nullopt;
+    if (!Pump(kPumpMs) || (session.cut > 0 && !SendState())) return std::nullopt;
     if (clock_.NowMs() < give_up_ms) continue;
     Lose("no grant arrived: joining again");  // it may have been lost with a connection
     return std::nullopt;
   }
   // 2. Handle the newest messages before spending it.
-  if (!Pump(0)) return std::nullopt;
+  if (!Pump(0) || (session.cut > 0 && !SendState())) return std::nullopt;
   const wire::Grant grant = session.grants.front();
   session.grants.pop_front();
   // The wait for the first grant is the start of the run, not lost time.

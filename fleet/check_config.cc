@@ -124,6 +124,13 @@ void CheckPrecision(const Config& config) {
   net::MakeCpuBackend(config.net.precision);
 }
 
+void CheckExact(const Config& config) {
+  if (config.checkpoint.exact != Exactness::kTrue) return;
+  if (const std::string why = results::WhyNotExact(config); !why.empty()) {
+    throw UserError(fmt::format("checkpoint.exact = true is not possible: {}", why));
+  }
+}
+
 }  // namespace
 
 std::uint64_t MaxActors(std::uint64_t open_files) {
@@ -139,6 +146,7 @@ std::vector<Contradiction> CheckConfig(const Config& config) {
     Passes("actors.backend", found, [&] { on_gpu = actors::UsesGpu(config); });
     if (on_gpu) Passes("actors.env_device", found, [&] { actors::PlaysOnGpu(config); });
     CheckMemory(config, env, on_gpu, found);
+    Passes("checkpoint.exact", found, [&] { CheckExact(config); });
     const bool fits = Passes("net.kind", found, [&] { results::LayoutOf(config); });
     if (!fits)
       found.back().keys.insert(found.back().keys.end(), {"net.layers", "net.kind", "net.hidden"});

@@ -55,12 +55,14 @@ Engine::Engine(const Config& config, const Start& start, wire::SnapshotWriter& s
       deadline_ns_(static_cast<std::int64_t>(config.staleness.deadline_s * 1e9)),
       counters_(start.counters),
       roster_(term_),
+      lives_(term_, options_.exact ? start.actors : std::nullopt),
       journal_(options_.run_dir / "journal", {.seed = config.run.seed,
                                               .fingerprint = options_.fingerprint,
                                               .term = term_,
                                               .after = start.journal}),
       pipeline_(config_, CutOut(start.state, options_.slice), snapshot, journal_, counters_,
                 options_.on_progress) {
+  if (options_.exact) pipeline_.SeekCuts();
   journal_.Append(TermRecord{term_, start.state.version, start.state.steps});
   journal_.Append(EntropyRecord{pipeline_.entropy()});
   journal_.Append(HashRecord{start.state.version, HashWeights(start.state.weights)});
@@ -68,11 +70,21 @@ Engine::Engine(const Config& config, const Start& start, wire::SnapshotWriter& s
 
 // ---- members
 
-Member& Engine::Join(std::uint32_t slot, std::string peer) {
+Member& Engine::Join(std::uint32_t slot, std::string peer, bool fresh) {
   Member& member = roster_.Join(slot, std::move(peer));
   journal_.Append(JoinRecord{slot, member.incarnation});
+  if (fresh) lives_.Discard(slot);
+  const Lives::Life life = lives_.Of(slot);
+  member.life = life.number;
+  if (life.state != nullptr || life.number != member.incarnation) {
+    journal_.Append(LifeRecord{slot, member.incarnation, life.number, life.state != nullptr});
+  }
   pipeline_.judge().Join(slot);
   return member;
+}
+
+const ActorState* Engine::StateOf(const Member& member) const {
+  return member.begun ? nullptr : lives_.Of(member.slot).state;
 }
 
 void Engine::Remove(std::uint32_t slot, const std::string& why) {
@@ -109,6 +121,7 @@ Engine::Receipt Engine::Receive(Received gradient) {
     Revoke(record.slot, record.grant);
   }
   // 3. Journal the outcome before any update can contain the gradient.
+  if (!std::exchange(sender->begun, true)) lives_.Begin(record.slot, sender->life);
   record.outcome = static_cast<std::uint8_t>(outcome);
   journal_.Append(record);
   // 4. An actor whose gradient was refused gets another grant.
@@ -180,6 +193,8 @@ void Engine::Count(const wire::Gradient& gradient) {
   counters_.envs_replaced += gradient.envs_replaced;
   actor_times_ += TimesOf(gradient);
   newest_ = gradient;
+  redo_s_ += (static_cast<double>(gradient.act_us) + gradient.gradient_us) / 1e6;
+  if (options_.exact && redo_s_ > config_.checkpoint.redo_s) pipeline_.AskForCheckpoint();
 }
 
 // The grant ends without a gradient. Returns false if it was not live.
@@ -196,13 +211,24 @@ std::optional<Engine::Finished> Engine::TakeFinished(double seconds) {
   if (!finished) return std::nullopt;
   counters_.seconds = seconds_before_ + seconds;
   applied_.insert(applied_.end(), finished->applied.begin(), finished->applied.end());
-  if (finished->checkpoint) finished->checkpoint->journal_sync = journal_.TakeSync();
+  if (finished->checkpoint) {
+    finished->checkpoint->journal_sync = journal_.TakeSync();
+    if (finished->cut) finished->checkpoint->actors = lives_.Save();
+    redo_s_ = 0;
+  }
   return Finished{finished->version, std::move(finished->checkpoint)};
 }
 
 CheckpointContent Engine::ContentOf(TrainingState state) {
   const JournalPosition position = journal_.position();
-  return {std::move(state), counters_.Save(), position, journal_.TakeSync()};
+  CheckpointContent content{std::move(state), counters_.Save(), position, journal_.TakeSync(), {}};
+  if (options_.exact && AtCut()) content.actors = lives_.Save();
+  return content;
+}
+
+// Grants that were not sent yet are none to an actor.
+bool Engine::AtCut() const {
+  return judge().state().held.empty() && judge().late().empty() && sent_ns_.empty();
 }
 
 // ---- grants and answers out
@@ -212,7 +238,7 @@ std::vector<Engine::Reply> Engine::TakeReplies(std::int64_t now_ns) {
   for (const Grant& grant : pipeline_.judge().TakeGrants()) unsent_.push_back(grant);
   std::map<std::uint32_t, std::vector<wire::Grant>> grants;  // by slot
   std::erase_if(unsent_, [&](const Grant& grant) {
-    if (grant.version > pipeline_.taken()) return false;
+    if (grant.version > pipeline_.taken() || over()) return false;
     grants[grant.slot].push_back({.number = grant.number, .version = grant.version});
     sent_ns_[grant.number] = now_ns;
     granted_ = true;

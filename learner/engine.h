@@ -24,6 +24,7 @@
 
 #include "core/config/config.h"
 #include "learner/counters.h"
+#include "learner/lives.h"
 #include "learner/pipeline.h"
 #include "learner/roster.h"
 #include "learner/run_status.h"
@@ -43,6 +44,7 @@ struct EngineOptions {
   std::uint64_t fingerprint = 0;        // of the parameter layout
   std::uint32_t session = 1;            // differs with every start of a learner (wire::Header)
   wire::Slice slice;                    // of the weights that this process applies
+  bool exact = false;                   // checkpoints are cuts
   std::function<void()> on_progress{};  // called by an applier thread after a version is completed
 };
 
@@ -55,15 +57,20 @@ class Engine {
 
   // ---- members
 
-  // A new incarnation in `slot` gets its first grants when the judge allows. REQUIRES: `slot` is
-  // free.
-  Member& Join(std::uint32_t slot, std::string peer = "");
+  // A new incarnation in `slot` gets its first grants when the judge allows. `fresh`: the state that
+  // waits for the slot, if any, is of no use to it. REQUIRES: `slot` is free.
+  Member& Join(std::uint32_t slot, std::string peer = "", bool fresh = false);
   // The actor is gone: its grants end, its held gradients stay. REQUIRES: `slot` has a member.
   void Remove(std::uint32_t slot, const std::string& why);
   // Returns the sender, or nullptr if term, session or incarnation do not match.
   Member* SenderOf(const wire::Header& header);
   Roster& roster() { return roster_; }
   const Roster& roster() const { return roster_; }
+
+  // Returns the state that the member goes on from, or nullptr if it begins afresh or has used it.
+  const ActorState* StateOf(const Member& member) const;
+  // The states that wait for their actors, by slot.
+  const std::map<std::uint32_t, ActorState>& waiting() const { return lives_.waiting(); }
 
   // Nothing is granted before.
   void Open() { pipeline_.judge().Open(); }
@@ -86,7 +93,9 @@ class Engine {
 
   struct Finished {
     std::uint64_t version = 0;
-    std::optional<CheckpointContent> checkpoint;  // if one is due at this version
+    // If one is due at this version. At a cut it has `actors`: the states that wait, to which the
+    // caller adds those of the members that have begun.
+    std::optional<CheckpointContent> checkpoint;
   };
   // Returns the next completed version, or nullopt. `seconds`: since the first grant of this term.
   std::optional<Finished> TakeFinished(double seconds);
@@ -95,8 +104,19 @@ class Engine {
   void ShareWith(Pipeline::Broadcast broadcast) { pipeline_.ShareWith(std::move(broadcast)); }
   void FinishedElsewhere(std::uint64_t version) { pipeline_.FinishedElsewhere(version); }
 
+  // ---- cuts, if options.exact
+
+  // Whether grants are withheld for the cut of a checkpoint.
+  bool seeks_cut() const { return pipeline_.seeks_cut(); }
+  // It takes too long: this checkpoint is no cut.
+  void GiveUpCut() { pipeline_.GiveUpCut(); }
+  // Nothing is granted any more: the end of the run. Gradients on their way are still applied.
+  void StopGranting() { pipeline_.StopGranting(); }
+  // Whether every actor stands between two unrolls now: nothing is computed, held or late.
+  bool AtCut() const;
+
   // The content of a checkpoint of `state`, whose version is the newest; the journal is flushed
-  // first, and synced when the checkpoint is written.
+  // first, and synced when the checkpoint is written. At a cut it has `actors` as Finished.
   CheckpointContent ContentOf(TrainingState state);
   // The same for the state now. REQUIRES: idle().
   CheckpointContent CaptureNow() { return ContentOf(pipeline_.CaptureNow()); }
@@ -155,6 +175,7 @@ class Engine {
   const std::int64_t deadline_ns_;
   Counters counters_;
   Roster roster_;
+  Lives lives_;
   JournalWriter journal_;
   Pipeline pipeline_;
 
@@ -162,6 +183,7 @@ class Engine {
   std::vector<Grant> unsent_;                      // their version is not completed yet
   std::map<std::uint64_t, std::int64_t> sent_ns_;  // live grants, by number: when they were sent
   bool granted_ = false;
+  double redo_s_ = 0;  // of one thread, to compute the gradients since the last cut again
   wire::Gradient newest_{};
   UnrollStatus actor_times_;
 };

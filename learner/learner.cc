@@ -52,7 +52,7 @@ void Learner::Loop() {
     if (shards_) shards_->Receive();
     // 2. Receive. Check deadlines only when all messages were read.
     const bool stopped = stop.readable || MustStop() || watch_.hopeless();
-    if (!stopped && !engine_.over()) {
+    if ((!stopped || AwaitsCut()) && !engine_.over()) {
       checks_.Finish();
       copies_.Finish();
       OnWholeGradients();
@@ -62,14 +62,17 @@ void Learner::Loop() {
         membership_.ExpireGrants();
         membership_.RemoveSilent();
       }
+      LimitCut();
       engine_.Advance();
     }
     admission_.Poll(socket_);
     // 3. Publish completed versions and answer.
     Publish();
+    FinishCut();
     keeper_.Collect();
     if (keeper_.fenced_off()) throw GaveUp(keeper_.error());
-    if ((stopped || engine_.over()) && engine_.idle()) return;
+    const bool ends = (stopped && !AwaitsCut()) || engine_.over();
+    if (ends && engine_.idle()) return;
     reporter_.Report(StatusReporter::Moment::kRunning, times_, keeper_.newest());
   }
 }
@@ -79,14 +82,17 @@ void Learner::End(bool begun) {
   const bool over = engine_.over();
   std::error_code ignored;
   std::filesystem::remove(endpoint_file(), ignored);
-  // 1. Report first, so that the supervisor replaces none of the actors that leave now.
+  // 1. A cut needs the states of the actors.
+  std::optional<CheckpointContent> last;
+  if (begun) last = LastContent();
+  // 2. Report first, so that the supervisor replaces none of the actors that leave now.
   reporter_.Report(StatusReporter::Moment::kDismissed, times_, keeper_.newest());
   membership_.Dismiss(over ? wire::LeaveReason::kRunOver : wire::LeaveReason::kShuttingDown,
                       over                ? "all steps are done"
                       : watch_.hopeless() ? "training cannot go on"
                                           : "the learner was told to stop");
-  // 2. The last checkpoint may take its time.
-  if (begun) SaveLast();
+  // 3. The last checkpoint may take its time.
+  if (last) SaveLast(*std::move(last));
   if (shards_) shards_->Leave();
   keeper_.Finish();
   if (const std::string error = engine_.journal().TakeSync().Run(); !error.empty()) {
@@ -96,11 +102,11 @@ void Learner::End(bool begun) {
 }
 
 // Waits for the checkpoint that is being written, then writes the last one; every shard its part.
-void Learner::SaveLast() {
+void Learner::SaveLast(CheckpointContent content) {
   AwaitSaved();
   if (shards_ && keeper_.Has(engine_.published())) return;
   if (shards_) shards_->WriteFinalCheckpoint(engine_.published());
-  keeper_.Save(engine_.CaptureNow());
+  keeper_.Save(std::move(content));
   AwaitSaved();
 }
 
@@ -203,6 +209,10 @@ void Learner::Dispatch(Arrived arrived) {
       return membership_.OnHeartbeat(envelope.peer(), message.header);
     case wire::Kind::kLeave:
       return membership_.OnLeave(envelope.peer());
+    case wire::Kind::kFetchState:
+      return membership_.OnFetchState(message.header, std::get<wire::FetchState>(message.body));
+    case wire::Kind::kState:
+      return OnState(message.header, std::get<wire::State>(message.body));
     default:
       ++engine_.counters().frames_refused["kind"];
       return;
@@ -277,7 +287,7 @@ void Learner::ReloadKeys() {
 void Learner::Publish() {
   while (auto finished = engine_.TakeFinished(TrainingSeconds())) {
     if (beacon_) beacon_->Publish({.term = engine_.term(), .version = finished->version});
-    if (finished->checkpoint) keeper_.Save(*std::move(finished->checkpoint));
+    if (finished->checkpoint) SaveCheckpoint(*std::move(finished->checkpoint));
     engine_.Advance();  // the applier has room again
   }
   SendReplies();

@@ -26,6 +26,7 @@
 #include "learner/admission.h"
 #include "learner/background.h"
 #include "learner/counters.h"
+#include "learner/cut_collector.h"
 #include "learner/engine.h"
 #include "learner/membership.h"
 #include "learner/newest_weights.h"
@@ -45,6 +46,7 @@ namespace starling::learner {
 struct LearnerOptions {
   std::filesystem::path run_dir;
   bool resume = false;
+  bool exact = false;                 // checkpoints are cuts: the envs of this run can be saved
   int stop_fd = -1;                   // readable: write a final checkpoint and end
   int reload_fd = -1;                 // an eventfd; readable: read the list of keys again
   std::function<bool()> abandoned{};  // true: the parent is gone, as stop_fd; may be empty
@@ -103,7 +105,18 @@ class Learner {
   bool AwaitShards();
   void Loop();
   void End(bool begun);
-  void SaveLast();
+  // cuts
+  void LimitCut();
+  bool AwaitsCut();
+  void SaveCheckpoint(CheckpointContent content);
+  void AskForStates(CheckpointContent content);
+  std::optional<CheckpointContent> TakeCut();
+  void FinishCut();
+  CheckpointContent LastContent();
+  std::int64_t CutMs() const {
+    return static_cast<std::int64_t>(config_.checkpoint.cut_s * 1000.0);
+  }
+  void SaveLast(CheckpointContent content);
   void AwaitSaved();
   // In the run directory while the learner listens, for actors of other machines.
   std::filesystem::path endpoint_file() const { return options_.run_dir / "endpoint"; }
@@ -125,6 +138,7 @@ class Learner {
   void OnWholeGradients();
   bool Receive(Arrived arrived, double other_square);
   void OnFetch(const wire::Header& header);
+  void OnState(const wire::Header& header, const wire::State& part);
   void ReloadKeys();
 
   // publish, answer
@@ -153,6 +167,7 @@ class Learner {
   Admission admission_;  // before socket_: its authenticator must exist when the socket opens
   wire::ServerSocket socket_;
   Outbox outbox_;
+  CutCollector cuts_;
   std::optional<wire::BeaconSender> beacon_;
   std::optional<ShardCoordinator> shards_;
   Membership membership_;
@@ -162,7 +177,10 @@ class Learner {
   std::vector<std::uint32_t> copied_for_, copy_for_;
   bool copying_ = false;  // the background owns newest_weights_
 
-  RateLimitedLog refusals_;
+  std::optional<std::int64_t> seeking_ms_;  // since when grants are withheld for a checkpoint
+  std::optional<std::int64_t> stopped_ms_;  // since when they are for the end
+
+  RateLimitedLog refusals_, cut_warnings_{10'000};
   RefusalWatch watch_;
   std::optional<std::int64_t> first_grant_ns_;  // of `real_`
   LoopTimes times_;

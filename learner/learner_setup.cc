@@ -89,6 +89,7 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options,
                .fingerprint = layout_.fingerprint(),
                .session = NewSession(),
                .slice = slice_,
+               .exact = options_.exact,
                .on_progress = [this] { wake_up_.Notify(); }}),
       keeper_(
           config_, layout_, options_.run_dir, start.checkpoint, start.state.version,
@@ -103,6 +104,7 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options,
               [this](const std::string& peer, const wire::Frames& frames) {
                 return socket_.TrySend(peer, frames);
               }),
+      cuts_(CutMs()),
       membership_(
           config_, engine_, outbox_, admission_,
           {.endpoint = socket_.endpoint(),
@@ -115,6 +117,7 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options,
            .on_left =
                [this](std::uint32_t slot, std::uint32_t incarnation) {
                  if (shards_) shards_->DiscardAllOf(slot, incarnation);
+                 cuts_.Leave(slot);
                }},
           clock_),
       reporter_(config_, options_.run_dir, engine_, options_.sinks, clock_, real_),

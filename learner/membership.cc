@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "core/check.h"
@@ -55,7 +56,13 @@ void Membership::OnHello(const std::string& peer, const std::string& key,
           fmt::format("another actor has taken slot {}", slot),
           "was replaced by a new actor in its slot");
   }
-  Member& member = engine_.Join(slot, peer);
+  if (hello.fresh != 0 && engine_.waiting().contains(slot)) {
+    oddities_.Warn(clock_.NowMs(),
+                   fmt::format("actor {} cannot go on from its saved state and begins afresh: from "
+                               "here on the run is not what it would have been",
+                               slot));
+  }
+  Member& member = engine_.Join(slot, peer, hello.fresh != 0);
   member.heard_ms = clock_.NowMs();
   member.key = key;
   member.key_name = admission_.NameOf(member.key);
@@ -102,6 +109,8 @@ void Membership::WelcomeAgain(Member& member) {
 wire::SendStatus Membership::SendWelcome(const Member& member) {
   wire::Welcome welcome = options_.welcome();
   if (member.buffers) welcome.buffers = member.buffers->path().string();
+  welcome.life = member.life;
+  if (const ActorState* state = engine_.StateOf(member)) welcome.state = state->state.size();
   return outbox_.Send(member, welcome);
 }
 
@@ -148,6 +157,19 @@ void Membership::OnHeartbeat(const std::string& peer, const wire::Header& header
 
 void Membership::OnLeave(const std::string& peer) {
   if (const Member* member = engine_.roster().FindPeer(peer)) Remove(member->slot, "said goodbye");
+}
+
+void Membership::OnFetchState(const wire::Header& header, const wire::FetchState& fetch) {
+  Member* member = engine_.SenderOf(header);
+  if (!member) return;
+  member->heard_ms = clock_.NowMs();
+  const ActorState* found = engine_.StateOf(*member);
+  if (!found || fetch.offset >= found->state.size()) return;
+  const auto part = std::span(found->state).subspan(fetch.offset);
+  const std::size_t size = std::min(part.size(), wire::kMaxStatePart);
+  outbox_.Send(*member, wire::State{.offset = fetch.offset,
+                                    .total = found->state.size(),
+                                    .bytes{reinterpret_cast<const char*>(part.data()), size}});
 }
 
 void Membership::OnDamaged(const std::string& peer, const std::string& refusal) {
@@ -198,8 +220,16 @@ void Membership::OpenWhenReady() {
     LogWarn("no actor is here; waiting for one on {}", options_.endpoint);
   }
   if (engine_.open()) return;
+  const std::size_t missing = AwaitedStates();
   const bool late = now_ms - started_ms_ >= Ms(config_.updates.start_timeout_s);
-  if (here >= static_cast<std::size_t>(config_.updates.start_with)) {
+  if (here >= static_cast<std::size_t>(config_.updates.start_with) && missing == 0) {
+    engine_.Open();
+  } else if (late && here > 0 && missing > 0) {
+    LogWarn(
+        "{} actors whose states are saved did not come within updates.start_timeout_s = {} s: "
+        "going "
+        "on without them; the run is not what it would have been",
+        missing, config_.updates.start_timeout_s);
     engine_.Open();
   } else if (late && here > 0) {
     LogWarn(
@@ -208,6 +238,15 @@ void Membership::OpenWhenReady() {
         here, config_.updates.start_with, config_.updates.start_timeout_s);
     engine_.Open();
   }
+}
+
+// The actors of the cut that the run goes on from which are not here, of as many as it has now.
+std::size_t Membership::AwaitedStates() const {
+  const auto actors = std::max(config_.actors.count, config_.updates.start_with);
+  return static_cast<std::size_t>(std::ranges::count_if(engine_.waiting(), [&](const auto& state) {
+    return state.first < static_cast<std::uint64_t>(actors) &&
+           engine_.roster().Find(state.first) == nullptr;
+  }));
 }
 
 void Membership::ExpireGrants() {

@@ -45,6 +45,8 @@ class Membership {
   // Every sender is answered: an actor sees in the answer's header whether it is still a member.
   void OnHeartbeat(const std::string& peer, const wire::Header& header);
   void OnLeave(const std::string& peer);
+  // Sends a member the next part of the state that it goes on from.
+  void OnFetchState(const wire::Header& header, const wire::FetchState& fetch);
   // A member whose message is damaged would never get its answer, so it must join again.
   void OnDamaged(const std::string& peer, const std::string& refusal);
   // A message of `member` came through `peer`, which may be a new connection.
@@ -61,8 +63,8 @@ class Membership {
 
   // ---- time
 
-  // Opens the judge when updates.start_with actors are here, or at least one after
-  // updates.start_timeout_s.
+  // Opens the judge when updates.start_with actors are here, among them those whose states wait; or
+  // at least one after updates.start_timeout_s.
   void OpenWhenReady();
   // Ends the grants that are staleness.deadline_s old. REQUIRES, as the next: every message that
   // had arrived was handled.
@@ -75,6 +77,7 @@ class Membership {
   void WelcomeAgain(Member& member);
   bool ProvesAlive(Member& previous, const std::string& peer);
   wire::SendStatus SendWelcome(const Member& member);
+  std::size_t AwaitedStates() const;
   void ReserveBuffers(Member& member);
   void Welcome(Member& member);
 

@@ -3,7 +3,7 @@
 namespace starling::learner {
 namespace {
 
-bool Empty(const wire::Answer& answer) { return answer.outcomes.empty() && answer.grants.empty(); }
+bool Empty(const wire::Answer& answer) { return answer == wire::Answer{}; }
 
 // An honest member has at most updates.in_flight of either.
 bool Fits(const wire::Answer& answer) {
@@ -17,6 +17,7 @@ void Outbox::Add(Member& member, const wire::Answer& more) {
   if (Empty(unsent)) waiting_.push_back(member.slot);
   if (!Fits(unsent)) return;  // SendAnswers reports the member
   unsent.outcomes.insert(unsent.outcomes.end(), more.outcomes.begin(), more.outcomes.end());
+  if (more.cut > 0) unsent.cut = more.cut;
   unsent.grants.insert(unsent.grants.end(), more.grants.begin(), more.grants.end());
 }
 

@@ -120,13 +120,15 @@ void Pipeline::Launch(const Judge::Update& decided) {
   update.optimizer_step = ++optimizer_step_;
   update.meta = MetaOf(config_, term_, decided.version, steps_);
   entropy_ = update.meta.entropy;
-  const bool checkpoint = CheckpointDue(before, steps_);
+  due_ |= CheckpointDue(before, steps_);
+  const bool checkpoint = due_ && !over() && (!cuts_ || give_up_ || decided.cut);
   update.hash = applier_->in_order() &&
                 (checkpoint || over() ||
                  decided.version % static_cast<std::uint64_t>(config_.learner.hash_every) == 0);
   if (checkpoint) {
     update.capture = std::make_shared<StateCopy>();
     pending->counters = counters_.Save();
+    pending->cut = cuts_ && decided.cut;
   }
 
   // 4. Journal the decision before any thread can act on it.
@@ -142,6 +144,24 @@ void Pipeline::Launch(const Judge::Update& decided) {
   if (broadcast_) broadcast_(record, update, checkpoint);
   CHECK(applier_->Submit(&update), "the applier took no update {}", decided.version);
   in_flight_.push_back(std::move(pending));
+
+  // 6. Withhold grants until the cut, or end that.
+  if (checkpoint) {
+    due_ = give_up_ = false;
+    if (!ending_) judge_.Release();
+  } else if (due_ && cuts_ && !give_up_) {
+    judge_.Withhold();
+  }
+}
+
+void Pipeline::GiveUpCut() {
+  give_up_ = due_;
+  judge_.Release();
+}
+
+void Pipeline::StopGranting() {
+  ending_ = true;
+  judge_.Withhold();
 }
 
 bool Pipeline::CheckpointDue(std::uint64_t before, std::uint64_t after) const {
@@ -163,7 +183,8 @@ std::optional<Pipeline::Finished> Pipeline::TakeFinished() {
   if (update.hash) journal_.Append(HashRecord{update.version, update.WeightsHash()});
   Finished finished{.version = update.version,
                     .applied = std::move(pending->applied),
-                    .checkpoint = std::nullopt};
+                    .checkpoint = std::nullopt,
+                    .cut = pending->cut};
   if (update.capture) {
     finished.checkpoint = {.state = {.term = term_,
                                      .version = update.version,

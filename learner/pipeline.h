@@ -68,6 +68,18 @@ class Pipeline {
   // Hands it at most one. Returns whether there was one.
   bool AdvanceOne();
 
+  // ---- checkpoints: of the version at which they fall due; or, if cuts are sought, of the next cut
+
+  // From now on grants are withheld while a checkpoint is due, until its version is a cut.
+  void SeekCuts() { cuts_ = true; }
+  // One is due at the next version, whatever the steps.
+  void AskForCheckpoint() { due_ = true; }
+  // A cut takes too long: grants are given again, and the checkpoint that is due is none.
+  void GiveUpCut();
+  bool seeks_cut() const { return judge_.withheld() && !ending_; }
+  // Nothing is granted any more: what was granted and held runs out.
+  void StopGranting();
+
   // The outcome of one gradient.
   struct Applied {
     std::uint32_t slot = 0, incarnation = 0;
@@ -79,6 +91,7 @@ class Pipeline {
     std::uint64_t version = 0;
     std::vector<Applied> applied;
     std::optional<CheckpointContent> checkpoint;  // if one is due at this version
+    bool cut = false;                             // ... which is a cut
   };
   // Returns the next completed version, or nullopt.
   std::optional<Finished> TakeFinished();
@@ -104,6 +117,7 @@ class Pipeline {
     std::uint64_t steps = 0, oldest_base = 0;
     JournalPosition journal{};  // behind its record
     std::string counters;       // if a checkpoint is due
+    bool cut = false;           // its version is one
   };
   bool MayLaunch() const;
   void Launch(const Judge::Update& decided);
@@ -116,6 +130,9 @@ class Pipeline {
   Judge judge_;
   std::uint64_t steps_, optimizer_step_, taken_;
   double lr_ = 0, entropy_ = 0;
+  bool cuts_ = false;                   // checkpoints wait for cuts
+  bool due_ = false, give_up_ = false;  // a checkpoint; whether it need not be a cut
+  bool ending_ = false;
   Broadcast broadcast_;
   std::uint64_t elsewhere_ = UINT64_MAX;    // newest version finished by the other processes
   std::map<std::uint64_t, Received> held_;  // by ticket

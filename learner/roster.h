@@ -21,6 +21,8 @@ namespace starling::learner {
 struct Member {
   std::uint32_t slot = 0, incarnation = 0;
   std::string peer;           // identity of its connection
+  std::uint32_t life = 0;     // of its random streams (learner/lives.h)
+  bool begun = false;         // a gradient of it has arrived: its life has begun
   bool asked = false;         // its hello named this slot
   std::string key{};          // public key it joined with; "" without keys
   std::string key_name{};     // owner of the key

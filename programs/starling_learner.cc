@@ -176,6 +176,7 @@ int Run(const Options& options) {
   std::optional<fleet::ShardProcesses> shards;
   learner::LearnerOptions setup{.run_dir = options.run_dir,
                                 .resume = options.resume,
+                                .exact = results::WhyNotExact(config).empty(),
                                 .stop_fd = stop_fd,
                                 .reload_fd = config.wire.secret.empty() ? -1 : CatchReloadSignal(),
                                 .abandoned = WatchParent(options.parent),

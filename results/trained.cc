@@ -57,6 +57,12 @@ net::ParameterLayout LayoutOf(const Config& config) {
   return net::MakeModel<float>(spec, *backend, {})->layout();
 }
 
+std::string WhyNotExact(const Config& config) {
+  if (config.checkpoint.exact == Exactness::kFalse) return "checkpoint.exact = false";
+  if (config.learner.apply == ApplyMode::kHogwild) return "learner.apply = \"hogwild\"";
+  return envs::WhyNotSaved(config.env);
+}
+
 learner::InitialNet InitialNetOf(const Config& config) {
   learner::InitialNet net = InitialNetToResume(config);
   net.initial = config.run.init_from.empty()

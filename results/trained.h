@@ -20,6 +20,10 @@ learner::InitialNet InitialNetOf(const Config& config);
 // The same without first weights, for a resumed run.
 learner::InitialNet InitialNetToResume(const Config& config);
 
+// Returns why a run of this configuration does not go on from its checkpoints to the same bits
+// (checkpoint.exact), or "" if it does. Throws UserError if the environment is unknown.
+std::string WhyNotExact(const Config& config);
+
 struct FoundCheckpoint {
   std::filesystem::path path;
   learner::Checkpoint checkpoint;

@@ -43,6 +43,7 @@ void Visit(auto& visit, Is<Hello> auto& hello) {
   visit("slot", hello.slot);
   visit("host", hello.host, kMaxTextBytes);
   visit("pid", hello.pid);
+  visit("fresh", hello.fresh);
 }
 void Visit(auto& visit, Is<Welcome> auto& welcome) {
   visit("config", welcome.config, kMaxConfigBytes);
@@ -50,6 +51,8 @@ void Visit(auto& visit, Is<Welcome> auto& welcome) {
   visit("beacon", welcome.beacon, kMaxTextBytes);
   visit("buffers", welcome.buffers, kMaxTextBytes);
   visit("shards", welcome.shards, kMaxShardsNamed);
+  visit("life", welcome.life);
+  visit("state", welcome.state);
 }
 void Visit(auto& visit, Is<Gradient> auto& gradient) {
   visit("grant", gradient.grant);
@@ -71,6 +74,7 @@ void Visit(auto& visit, Is<Gradient> auto& gradient) {
 void Visit(auto& visit, Is<Answer> auto& answer) {
   visit("outcomes", answer.outcomes, kMaxOutcomes);
   visit("grants", answer.grants, kMaxGrants);
+  visit("cut", answer.cut);
 }
 void Visit(auto&, Is<Heartbeat> auto&) {}
 void Visit(auto& visit, Is<Fetch> auto& fetch) { visit("version", fetch.version); }
@@ -116,5 +120,11 @@ void Visit(auto& visit, Is<ApplyUpdate> auto& update) {
 void Visit(auto&, Is<ShardApplied> auto&) {}
 void Visit(auto& visit, Is<ShardSaved> auto& saved) { visit("error", saved.error, kMaxTextBytes); }
 void Visit(auto&, Is<ReloadKeys> auto&) {}
+void Visit(auto& visit, Is<FetchState> auto& fetch) { visit("offset", fetch.offset); }
+void Visit(auto& visit, Is<State> auto& state) {
+  visit("offset", state.offset);
+  visit("total", state.total);
+  visit("bytes", state.bytes, kMaxStatePart);
+}
 
 }  // namespace starling::wire

@@ -15,7 +15,7 @@
 namespace starling::wire {
 
 inline constexpr std::uint32_t kProtocolMagic = 0x4C525453;  // the bytes 'S' 'T' 'R' 'L'
-inline constexpr std::uint16_t kProtocolVersion = 6;
+inline constexpr std::uint16_t kProtocolVersion = 7;
 inline constexpr std::size_t kHeaderBytes = 64;
 inline constexpr std::size_t kMessageFrames = 3;
 
@@ -29,6 +29,8 @@ inline constexpr std::size_t kMaxConfigBytes = 64 * 1024;  // Welcome::config
 inline constexpr std::size_t kMaxTextBytes = 1024;         // every other string
 inline constexpr std::size_t kMaxShardsNamed = 7;          // in a welcome, without the first
 inline constexpr std::size_t kMaxUpdateItems = 8192;       // in one message; 29 bytes each
+inline constexpr std::size_t kMaxStatePart = 256 * 1024;   // bytes of a state in one message
+inline constexpr std::size_t kMaxStateBytes = 1 << 30;     // of one actor's state
 inline constexpr std::size_t kMaxMapEntries = 64;          // known and unknown keys of one body
 inline constexpr std::size_t kMaxFieldsDepth = 8;
 
@@ -70,6 +72,9 @@ enum class Kind : std::uint8_t {
   kShardApplied,   // shard to learner: a version is complete
   kShardSaved,     // shard to learner: its part of a checkpoint is written, or failed
   kReloadKeys,     // learner to shard: read the list of keys again
+  // The states of envs and streams (docs/replay.md):
+  kFetchState,  // actor to learner: asks for a part of the state that it goes on from
+  kState,       // both ways: a part of an actor's state
 };
 
 enum class ElementType : std::uint8_t { kNone = 0, kF32 = 1 };
@@ -96,6 +101,7 @@ struct Hello {
   std::int64_t slot = -1;  // the slot asked for; -1: any
   std::string host{};
   std::uint32_t pid = 0;
+  std::uint32_t fresh = 0;  // 1: it could not go on from the state of its slot
   friend bool operator==(const Hello&, const Hello&) = default;
 };
 
@@ -113,6 +119,8 @@ struct Welcome {
   std::string beacon{};    // endpoint of the version beacon; empty: none
   std::string buffers{};   // path of the actor's gradient buffers; empty: send gradients as tensors
   std::vector<ShardAddress> shards{};  // slices 1, 2, ...; slice 0 belongs to the sender
+  std::uint32_t life = 0;              // from it the random streams of a fresh actor derive
+  std::uint64_t state = 0;  // bytes of the state to go on from (kFetchState); 0: begin afresh
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 
@@ -177,10 +185,12 @@ struct GradientOutcome {
 };
 
 // All that one turn of the learner's loop has for an actor: the outcomes of its gradients, in the
-// order of the decisions, and new grants. Either may be empty.
+// order of the decisions, and new grants. Either may be empty. With `cut` the actor sends its state
+// before it spends a grant: it belongs to the checkpoint of this version.
 struct Answer {
   std::vector<GradientOutcome> outcomes{};
   std::vector<Grant> grants{};
+  std::uint64_t cut = 0;  // 0: none
   friend bool operator==(const Answer&, const Answer&) = default;
 };
 
@@ -288,10 +298,24 @@ struct ReloadKeys {
   friend bool operator==(const ReloadKeys&, const ReloadKeys&) = default;
 };
 
+struct FetchState {
+  std::uint64_t offset = 0;  // bytes that are here already
+  friend bool operator==(const FetchState&, const FetchState&) = default;
+};
+
+// From an actor the header has the version of the cut; parts come in order. A state of 0 bytes: the
+// actor has none that can be saved.
+struct State {
+  std::uint64_t offset = 0, total = 0;  // of this part, of the whole state: bytes
+  std::string bytes{};
+  friend bool operator==(const State&, const State&) = default;
+};
+
 // The alternatives are in the order of Kind: index() + 1 is the kind.
-using Body = std::variant<Hello, Welcome, Gradient, Answer, Heartbeat, Fetch, Weights, Leave,
-                          GradientSlice, ShardHello, ShardWelcome, ShardReady, SliceHeld,
-                          DiscardSlice, ApplyUpdate, ShardApplied, ShardSaved, ReloadKeys>;
+using Body =
+    std::variant<Hello, Welcome, Gradient, Answer, Heartbeat, Fetch, Weights, Leave, GradientSlice,
+                 ShardHello, ShardWelcome, ShardReady, SliceHeld, DiscardSlice, ApplyUpdate,
+                 ShardApplied, ShardSaved, ReloadKeys, FetchState, State>;
 inline constexpr std::size_t kKinds = std::variant_size_v<Body>;
 const char* KindName(Kind kind);  // "hello", ...
 

@@ -53,6 +53,13 @@ Start FromCheckpoint(const Config& config, Checkpoint from, const std::filesyste
   }
   start.journal = from.journal;
   start.checkpoint = "checkpoints/" + path.filename().string();
+  if (const auto states = ActorStatesPath(path); std::filesystem::exists(states)) {
+    try {
+      start.actors = ReadActorStates(states);
+    } catch (const std::runtime_error& error) {
+      LogWarn("{}", error.what());
+    }
+  }
   start.state = std::move(from);
   return start;
 }

@@ -26,6 +26,7 @@ struct Start {
   Counters counters;
   JournalPosition journal{};  // where it goes on; nowhere: a new one
   std::string checkpoint;     // the one resumed from, relative to the run directory; "" if none
+  std::optional<ActorStates> actors{};  // if that is a cut
 };
 
 // Returns `content` as a checkpoint. An empty optimizer state becomes zeros.

@@ -187,5 +187,55 @@ TEST_F(LearnerClientTest, ALearnerThatStartsAnewElsewhereIsFoundLongBeforeTheTim
   EXPECT_TRUE(client.Join());
 }
 
+// ---- states
+
+std::string LongState() {
+  std::string state(2 * wire::kMaxStatePart + 5, 'a');
+  state[wire::kMaxStatePart] = '\0';
+  return state;
+}
+
+TEST_F(LearnerClientTest, AStateIsFetchedInParts) {
+  const std::string state = LongState();
+  const auto learner = Serve({.config = PatientConfig(), .life = 65'537, .state = state.size()});
+  learner->Keep(state);
+  LearnerClient client(Options());
+  ASSERT_TRUE(client.Join());
+  EXPECT_EQ(client.life(), 65'537u);
+  ASSERT_TRUE(client.has_state());
+  const auto fetched = client.FetchState();
+  ASSERT_TRUE(fetched);
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(fetched->data()), fetched->size()), state);
+}
+
+TEST_F(LearnerClientTest, ItsStateIsSentBeforeAGrantIsSpent) {
+  const wire::Answer answer{.grants = {{.number = 1, .version = 5}}, .cut = 5};
+  const auto learner = Serve({.config = PatientConfig()}, {answer});
+  LearnerClient client(Options());
+  int saved = 0;
+  client.SaveWith([&](std::vector<std::byte>& to) {
+    ++saved;
+    const std::string state = LongState();
+    const auto bytes = std::as_bytes(std::span(state));
+    to.assign(bytes.begin(), bytes.end());
+  });
+  ASSERT_TRUE(client.Join() && client.CheckNet(kFingerprint, 16));
+  ASSERT_TRUE(client.NextGrant());
+  EXPECT_EQ(saved, 1);
+  while (!learner->HeardState()) client.Beat();
+  EXPECT_EQ(*learner->HeardState(), LongState());
+}
+
+TEST_F(LearnerClientTest, AnEnvThatCannotBeSavedIsAnEmptyState) {
+  const wire::Answer answer{.grants = {{.number = 1, .version = 5}}, .cut = 5};
+  const auto learner = Serve({.config = PatientConfig()}, {answer});
+  LearnerClient client(Options());
+  client.SaveWith([](std::vector<std::byte>&) {});
+  ASSERT_TRUE(client.Join() && client.CheckNet(kFingerprint, 16));
+  ASSERT_TRUE(client.NextGrant());
+  while (!learner->HeardState()) client.Beat();
+  EXPECT_EQ(*learner->HeardState(), "");
+}
+
 }  // namespace
 }  // namespace starling::actors

@@ -6,6 +6,8 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -36,6 +38,13 @@ class ScriptedLearner {
 
   const std::string& endpoint() const { return socket_.endpoint(); }
   std::uint64_t fetches() const { return fetches_; }
+  // The state that actors go on from. REQUIRES: set before the first hello.
+  void Keep(std::string state) { state_ = std::move(state); }
+  // The state that an actor has sent, when it is whole.
+  std::optional<std::string> HeardState() {
+    const std::lock_guard lock(mutex_);
+    return heard_states_ > 0 ? std::optional(heard_state_) : std::nullopt;
+  }
   // Waits for a gradient; whether it brought a tensor of so many floats.
   bool HeardGradient(std::size_t floats) const {
     gradient_floats_.wait(kNone);
@@ -62,6 +71,13 @@ class ScriptedLearner {
           }
         } else if (decoded.message.header.kind == wire::Kind::kFetch) {
           SendWeights(envelope.peer(), 10 + ++fetches_);
+        } else if (const auto* ask = std::get_if<wire::FetchState>(&decoded.message.body)) {
+          const std::string part = state_.substr(ask->offset, wire::kMaxStatePart);
+          Send(envelope.peer(), wire::State{ask->offset, state_.size(), part});
+        } else if (const auto* part = std::get_if<wire::State>(&decoded.message.body)) {
+          const std::lock_guard lock(mutex_);
+          heard_state_ += part->bytes;
+          heard_states_ += part->offset + part->bytes.size() == part->total ? 1 : 0;
         } else if (decoded.message.header.kind == wire::Kind::kGradient) {
           gradient_floats_ = decoded.message.header.count;
           gradient_floats_.notify_all();
@@ -92,6 +108,10 @@ class ScriptedLearner {
   wire::Context context_;
   wire::ServerSocket socket_;
   std::uint64_t sent_ = 0;
+  std::string state_;
+  std::mutex mutex_;
+  std::string heard_state_;
+  int heard_states_ = 0;
   std::atomic<bool> stop_ = false;
   std::atomic<std::size_t> gradient_floats_ = kNone;
   std::atomic<std::uint64_t> fetches_ = 0;

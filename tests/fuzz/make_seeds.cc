@@ -37,12 +37,17 @@ void Write(const std::filesystem::path& path, const std::string& bytes) {
 // One message of each kind, with every field set.
 void MakeMessages(const std::filesystem::path& corpus) {
   const std::vector<wire::Body> bodies = {
-      wire::Hello{.slot = 3, .host = "node", .pid = 77},
-      wire::Welcome{.config = "[run]\n", .snapshot = "/dev/shm/x", .beacon = "ipc:///run/b"},
+      wire::Hello{.slot = 3, .host = "node", .pid = 77, .fresh = 1},
+      wire::Welcome{.config = "[run]\n",
+                    .snapshot = "/dev/shm/x",
+                    .beacon = "ipc:///run/b",
+                    .life = 65'536,
+                    .state = 7},
       wire::Gradient{.grant = 1, .samples = 160, .norm = 0.5, .episodes = {{3, 1000}, {-1.5, 7}}},
       wire::Gradient{.grant = 70'000, .buffer = 2, .samples = 1, .norm = 1e10},
       wire::Answer{.outcomes = {{1, wire::Outcome::kStale, 3}, {2, wire::Outcome::kApplied, 0}},
-                   .grants = {{70'000, 1'000'000}, {70'001, 1'000'001}}},
+                   .grants = {{70'000, 1'000'000}, {70'001, 1'000'001}},
+                   .cut = 1'000'000},
       wire::Heartbeat{},
       wire::Fetch{.version = 1ull << 40},
       wire::Weights{.steps = 1'000, .entropy = 0.03},
@@ -56,7 +61,9 @@ void MakeMessages(const std::filesystem::path& corpus) {
       wire::ApplyUpdate{.items = {{1, 2, 9, 0.5}, {2, 2, 8, 0.5}}, .lr = 0.01, .optimizer_step = 3},
       wire::ShardApplied{},
       wire::ShardSaved{.error = "no space"},
-      wire::ReloadKeys{}};
+      wire::ReloadKeys{},
+      wire::FetchState{.offset = 3},
+      wire::State{.offset = 3, .total = 7, .bytes = std::string("\0\xff x", 4)}};
   const std::vector<float> tensor = {1, -2.5f, 0, 4};
   for (std::size_t i = 0; i < bodies.size(); ++i) {
     const wire::Frames frames = wire::Encode(

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <semaphore>
 #include <string>
 #include <utility>
@@ -24,18 +25,26 @@ class EngineFixture : public testing::Test {
   static constexpr std::int64_t kSecond = 1'000'000'000;  // nanoseconds
 
   EngineFixture() = default;  // JoinBoth makes the engine
-  explicit EngineFixture(const std::vector<std::string>& overrides) { MakeEngine(overrides); }
+  // `from`: the actors of the cut that the run goes on from.
+  explicit EngineFixture(const std::vector<std::string>& overrides,
+                         std::optional<ActorStates> from = {}) {
+    exact_ = from.has_value();
+    start_.actors = std::move(from);
+    MakeEngine(overrides);
+  }
 
   // `overrides`: "section.key=value".
   void MakeEngine(const std::vector<std::string>& overrides) {
     config_ = MakeConfig(overrides);
+    snapshot_.emplace("", kSize, 1, start_.state.term);
     start_.state.weights.assign(kSize, 0.0f);
     engine_ =
-        std::make_unique<Engine>(config_, start_, snapshot_,
+        std::make_unique<Engine>(config_, start_, *snapshot_,
                                  EngineOptions{.run_dir = dir_.path(),
                                                .fingerprint = 1,
                                                .session = 7,
                                                .slice = {.begin = 0, .size = kSize},
+                                               .exact = exact_,
                                                .on_progress = [this] { progress_.release(); }});
   }
 
@@ -104,9 +113,10 @@ class EngineFixture : public testing::Test {
   }
 
   TempDir dir_;
+  bool exact_ = false;  // for MakeEngine
   Config config_;
   Start start_;
-  wire::SnapshotWriter snapshot_{"", kSize, 1, /*term=*/1};
+  std::optional<wire::SnapshotWriter> snapshot_;
   std::counting_semaphore<> progress_{0};
   std::map<std::uint32_t, wire::Grant> grants_;  // the newest of each slot
   std::vector<std::pair<std::uint32_t, std::string>> answers_;

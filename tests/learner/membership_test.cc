@@ -3,7 +3,11 @@
 
 #include <gmock/gmock.h>
 
+#include <fmt/format.h>
+
+#include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -19,10 +23,11 @@ using testing::IsEmpty;
 
 class MembershipTest : public EngineFixture {
  protected:
-  MembershipTest() : EngineFixture({"staleness.bound=0"}) {}
+  explicit MembershipTest(std::optional<ActorStates> from = {})
+      : EngineFixture({"staleness.bound=0"}, std::move(from)) {}
 
-  void Hello(const std::string& peer, std::int64_t slot = -1) {
-    membership_.OnHello(peer, "", {.slot = slot, .host = "test", .pid = 1});
+  void Hello(const std::string& peer, std::int64_t slot = -1, bool fresh = false) {
+    membership_.OnHello(peer, "", {.slot = slot, .host = "test", .pid = 1, .fresh = fresh});
   }
   void Beat(std::uint32_t slot) {
     const Member& member = *engine_->roster().Find(slot);
@@ -60,8 +65,13 @@ class MembershipTest : public EngineFixture {
     const auto& [header, body, tensor] = decoded.message;
     if (const auto* leave = std::get_if<wire::Leave>(&body))
       sent_.push_back(peer + " leave: " + leave->text);
-    if (std::holds_alternative<wire::Welcome>(body)) {
-      sent_.push_back(peer + " welcome to " + std::to_string(header.slot));
+    if (const auto* welcome = std::get_if<wire::Welcome>(&body)) {
+      sent_.push_back(peer + " welcome to " + std::to_string(header.slot) +
+                      (welcome->state > 0 ? fmt::format(", {} bytes", welcome->state) : ""));
+    }
+    if (const auto* part = std::get_if<wire::State>(&body)) {
+      sent_.push_back(
+          fmt::format("{} state {}+{} of {}", peer, part->offset, part->bytes.size(), part->total));
     }
     if (std::holds_alternative<wire::Heartbeat>(body)) sent_.push_back(peer + " heartbeat");
     return next_;
@@ -208,6 +218,72 @@ TEST_F(MembershipTest, AMemberWithADamagedMessageJoinsAgain) {
   EXPECT_THAT(Slots(), IsEmpty());
   EXPECT_THAT(sent_, Contains("a leave: damaged message"));
   membership_.OnDamaged("stranger", "checksum");  // not a member: ignored
+}
+
+// ---- states
+
+constexpr std::size_t kStateBytes = wire::kMaxStatePart + 10;
+
+// Goes on from a cut with a state for slot 1.
+class MembershipAfterACutTest : public MembershipTest {
+ protected:
+  MembershipAfterACutTest()
+      : MembershipTest(
+            ActorStates{.base = 1,
+                        .begun = {{1, 1}},
+                        .actors = {{.slot = 1, .state = std::vector<std::byte>(kStateBytes)}}}) {}
+  void Fetch(std::uint32_t slot, std::uint64_t offset) {
+    membership_.OnFetchState({.slot = slot,
+                              .incarnation = engine_->roster().Find(slot)->incarnation,
+                              .term = 1,
+                              .session = 7},
+                             {offset});
+  }
+};
+
+TEST_F(MembershipAfterACutTest, AnActorGetsTheStateOfItsSlotInParts) {
+  Hello("a", 0);
+  Hello("b", 1);
+  EXPECT_THAT(sent_, ElementsAre("a welcome to 0", "b welcome to 1, 262154 bytes"));
+  sent_.clear();
+  Fetch(1, 0);
+  Fetch(1, wire::kMaxStatePart);
+  EXPECT_THAT(sent_, ElementsAre("b state 0+262144 of 262154", "b state 262144+10 of 262154"));
+  sent_.clear();
+  Fetch(1, kStateBytes);  // nothing is left
+  Fetch(0, 0);            // has none
+  EXPECT_THAT(sent_, IsEmpty());
+}
+
+TEST_F(MembershipAfterACutTest, TrainingWaitsForTheActorsWhoseStatesWait) {
+  Hello("a", 0);
+  Hello("b", 2);  // two actors, but one is another
+  Pass(1);
+  EXPECT_FALSE(engine_->open());
+  Hello("c", 1);
+  Pass(0.1);
+  EXPECT_TRUE(engine_->open());
+}
+
+TEST_F(MembershipAfterACutTest, AfterTheStartTimeoutTheRunGoesOnWithoutThem) {
+  Pass(61);
+  Hello("a", 0);
+  Hello("b", 2);
+  testing::internal::CaptureStderr();
+  Pass(0.1);
+  EXPECT_TRUE(engine_->open());
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::HasSubstr("1 actors whose states are saved did not come"));
+}
+
+TEST_F(MembershipAfterACutTest, AnActorThatCannotUseItsStateBeginsAfresh) {
+  Hello("a", 1);
+  membership_.OnLeave("a");
+  testing::internal::CaptureStderr();
+  Hello("b", 1, /*fresh=*/true);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::HasSubstr("actor 1 cannot go on from its saved state"));
+  EXPECT_EQ(sent_.back(), "b welcome to 1");
 }
 
 }  // namespace

@@ -49,6 +49,7 @@ class LearnerFixture : public testing::Test {
         config_, SmallNet(floats_),
         learner::LearnerOptions{.run_dir = dir_.path(),
                                 .resume = resume,
+                                .exact = exact_,
                                 .stop_fd = stop_fd_,
                                 .reload_fd = reload_fd_,
                                 .abandoned = {},
@@ -134,6 +135,7 @@ class LearnerFixture : public testing::Test {
   std::size_t floats_ = kFloats;  // of the learner's net
   TempDir dir_;
   const int reload_fd_;
+  bool exact_ = false;  // for Start
   Config config_;
   learner::RefusalLimits refusal_limits_{};
   std::unique_ptr<learner::Learner> learner_;

@@ -64,28 +64,34 @@ inline std::vector<Body> OneOfEachKind() {
   Gradient gradient = {.grant = 1, .samples = 160, .norm = 0.5};
   gradient.episodes.assign(20, {.episode_return = 3, .length = 1000});
   Answer answer = {.outcomes = {{5, Outcome::kMerged, 2}, {6, Outcome::kNoGrant, 0}}};
+  answer.cut = 1'000'000;
   answer.grants.assign(4, {.number = 70'000, .version = 1'000'000});
   ApplyUpdate update = {.lr = 0.5, .optimizer_step = 3, .steps = 900};
   update.items.assign(3, {.slot = 1, .incarnation = 65'537, .gradient = 9, .weight = 0.25});
-  return {
-      Hello{.slot = -1, .host = "node7", .pid = 4'000'000'000},
-      Welcome{.config = "[run]\n", .snapshot = "/dev/shm/x", .shards = {{"tcp://127.0.0.1:9", ""}}},
-      gradient,
-      answer,
-      Heartbeat{},
-      Fetch{.version = UINT64_MAX},
-      Weights{.steps = 123'456, .entropy = 0.02},
-      Leave{.reason = LeaveReason::kRefused, .text = "another net"},
-      GradientSlice{.gradient = 9},
-      ShardHello{.shard = 1, .pid = 7},
-      ShardWelcome{.checkpoint = "checkpoints/t0001"},
-      ShardReady{{.endpoint = "ipc:///x", .snapshot = "/dev/shm/y"}},
-      SliceHeld{.gradient = 9, .norm = 0.25, .key = "z85"},
-      DiscardSlice{.gradient = 9},
-      update,
-      ShardApplied{},
-      ShardSaved{.error = "no room"},
-      ReloadKeys{}};
+  return {Hello{.slot = -1, .host = "node7", .pid = 4'000'000'000},
+          Welcome{.config = "[run]\n",
+                  .snapshot = "/dev/shm/x",
+                  .shards = {{"tcp://127.0.0.1:9", ""}},
+                  .life = 65'536,
+                  .state = 70'000},
+          gradient,
+          answer,
+          Heartbeat{},
+          Fetch{.version = UINT64_MAX},
+          Weights{.steps = 123'456, .entropy = 0.02},
+          Leave{.reason = LeaveReason::kRefused, .text = "another net"},
+          GradientSlice{.gradient = 9},
+          ShardHello{.shard = 1, .pid = 7},
+          ShardWelcome{.checkpoint = "checkpoints/t0001"},
+          ShardReady{{.endpoint = "ipc:///x", .snapshot = "/dev/shm/y"}},
+          SliceHeld{.gradient = 9, .norm = 0.25, .key = "z85"},
+          DiscardSlice{.gradient = 9},
+          update,
+          ShardApplied{},
+          ShardSaved{.error = "no room"},
+          ReloadKeys{},
+          FetchState{.offset = 70'000},
+          State{.offset = 3, .total = 1'000'000, .bytes = std::string("\0\xff x", 4)}};
 }
 
 // A message as owned bytes that a test may spoil; no frame has room beyond its bytes.

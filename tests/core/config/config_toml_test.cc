@@ -106,7 +106,8 @@ Config RandomConfig(RandomStream& random) {
   }
   config.updates.in_flight = config.staleness.bound == 0 ? 1 : config.updates.in_flight;
   config.net.kind = NetKind::kLayers;
-  if (config.learner.shards > 1) config.learner.apply = ApplyMode::kLanes;
+  const bool exact = config.checkpoint.exact == Exactness::kTrue;
+  if (config.learner.shards > 1 || exact) config.learner.apply = ApplyMode::kLanes;
   config.optimizer.kind = OptimizerKind::kRmsProp;
   config.optimizer.warmup_steps = 1;
   config.loss.entropy = 1;

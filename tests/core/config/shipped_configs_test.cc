@@ -40,7 +40,7 @@ std::multimap<std::string, std::string> Comments(const std::string& text) {
 std::vector<std::string> MustSay(const ConfigRule& rule) {
   std::vector<std::string> phrases;
   if (const auto* words = std::get_if<WordRule>(&rule)) {
-    for (const auto& word : words->words) phrases.push_back('"' + word + '"');
+    for (const auto& word : words->words) phrases.push_back(WordText(word));
     for (const auto& word : words->later) phrases.push_back('"' + word + '"');
     if (!words->later.empty()) phrases.push_back("not built yet");
   } else {

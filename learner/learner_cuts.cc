@@ -1,0 +1,111 @@
+// The loop's part in cuts: checkpoints with the states of all actors.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "learner/learner.h"
+
+namespace starling::learner {
+namespace {
+
+constexpr std::int64_t kPollMs = 50;       // longest turn while states are awaited
+constexpr std::int64_t kMaxStopMs = 2000;  // a supervisor does not wait longer for a learner
+
+}  // namespace
+
+// Grants are withheld for a checkpoint: one actor that takes too long must not stop the others.
+void Learner::LimitCut() {
+  const std::int64_t now_ms = clock_.NowMs();
+  if (!engine_.seeks_cut()) return seeking_ms_.reset();
+  if (!seeking_ms_) seeking_ms_ = now_ms;
+  if (now_ms - *seeking_ms_ < CutMs()) return;
+  engine_.GiveUpCut();
+  seeking_ms_.reset();
+  cut_warnings_.Warn(now_ms,
+                     fmt::format("not all gradients came within checkpoint.cut_s = {} s: the next "
+                                 "checkpoint has no states of actors",
+                                 config_.checkpoint.cut_s));
+}
+
+// Whether gradients that are being computed are still awaited at the end of the run.
+bool Learner::AwaitsCut() {
+  if (!options_.exact || engine_.over()) return false;
+  const std::int64_t now_ms = clock_.NowMs();
+  if (!stopped_ms_) {
+    stopped_ms_ = now_ms;
+    engine_.StopGranting();
+  }
+  return !engine_.AtCut() && now_ms - *stopped_ms_ < std::min(CutMs(), kMaxStopMs);
+}
+
+// At a cut, asks the actors for their states. The checkpoint is written when they are here.
+void Learner::SaveCheckpoint(CheckpointContent content) {
+  if (!content.actors) return keeper_.Save(std::move(content));
+  cuts_.GiveUp("the next checkpoint is due");
+  FinishCut();
+  AskForStates(std::move(content));
+  FinishCut();
+}
+
+void Learner::AskForStates(CheckpointContent content) {
+  const std::uint64_t version = content.state.version;
+  for (const std::uint32_t slot :
+       cuts_.Begin(std::move(content), engine_.roster(), clock_.NowMs())) {
+    outbox_.Add(*engine_.roster().Find(slot), {.cut = version});
+  }
+}
+
+std::optional<CheckpointContent> Learner::TakeCut() {
+  auto result = cuts_.Take(clock_.NowMs());
+  if (!result) return std::nullopt;
+  if (!result->why_no_cut.empty()) {
+    cut_warnings_.Warn(clock_.NowMs(),
+                       fmt::format("the checkpoint of version {} has no states of actors: {}",
+                                   result->content.state.version, result->why_no_cut));
+  }
+  return std::move(result->content);
+}
+
+void Learner::FinishCut() {
+  if (auto content = TakeCut()) keeper_.Save(*std::move(content));
+}
+
+// Returns the content of the last checkpoint. At a cut, receives until all states are here.
+CheckpointContent Learner::LastContent() {
+  std::array<wire::PollItem, 2> items{};
+  items[0].socket = &socket_;
+  items[1].fd = wake_up_.fd();
+  const auto receive = [&] {
+    Publish();
+    wire::Poll(items, kPollMs);
+    clock_.Tick();
+    wake_up_.Clear();
+    Drain();
+    if (shards_) shards_->Receive();
+    keeper_.Collect();
+  };
+  // 1. The states of the cut before it are still on their way, and with them gradients.
+  while (cuts_.collecting() || !engine_.idle()) {
+    receive();
+    FinishCut();
+  }
+  // 2. Those of this one.
+  CheckpointContent content = engine_.CaptureNow();
+  if (!content.actors) return content;
+  AskForStates(std::move(content));
+  while (true) {
+    if (auto whole = TakeCut()) return *std::move(whole);
+    receive();
+  }
+}
+
+void Learner::OnState(const wire::Header& header, const wire::State& part) {
+  Member* member = engine_.SenderOf(header);
+  if (!member) return;
+  membership_.Heard(*member, member->peer);
+  cuts_.Add(*member, header.version, part);
+}
+
+}  // namespace starling::learner
