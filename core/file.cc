@@ -67,6 +67,10 @@ bool WriteInPieces(int fd, std::span<const std::string_view> parts, WriteProgres
   return true;
 }
 
+std::filesystem::path DirectoryOf(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : ".";
+}
+
 std::uint64_t SizeOf(std::span<const std::string_view> parts) {
   return std::accumulate(
       parts.begin(), parts.end(), std::uint64_t{0},
@@ -93,12 +97,19 @@ void WriteFileAtomically(const std::filesystem::path& path, std::span<const std:
   if (file.Close() != 0) Fail(errno, "write", path);
   if (::rename(temporary.c_str(), path.c_str()) != 0) Fail(errno, "write", path);
   unlinker.armed = false;
-  SyncDirectory(path.has_parent_path() ? path.parent_path() : ".");
+  SyncDirectory(DirectoryOf(path));
 }
 
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view content,
                          unsigned mode) {
   WriteFileAtomically(path, std::span(&content, 1), mode);
+}
+
+void CreateDirectories(const std::filesystem::path& directory) {
+  const std::filesystem::path parent = DirectoryOf(directory);
+  if (!std::filesystem::exists(parent)) CreateDirectories(parent);
+  std::filesystem::create_directory(directory);
+  SyncDirectory(parent);  // also if it exists: its maker may have been killed before
 }
 
 void SyncDirectory(const std::filesystem::path& path) {

@@ -42,6 +42,10 @@ void WriteFileAtomically(const std::filesystem::path& path, std::span<const std:
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view content,
                          unsigned mode = 0644);
 
+// Creates `directory` and its missing parents, and waits until the disk holds their names. Throws
+// std::system_error naming a path.
+void CreateDirectories(const std::filesystem::path& directory);
+
 // Waits until the disk holds the names in `directory`. Throws std::system_error naming it.
 void SyncDirectory(const std::filesystem::path& directory);
 

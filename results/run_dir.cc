@@ -178,6 +178,11 @@ fs::path CreateRunDir(const fs::path& wanted, bool may_number) {
     }
   }
   TestWritable(dir, kOtherPlace);
+  try {
+    SyncDirectory(fs::absolute(dir).parent_path());
+  } catch (const std::system_error&) {
+    // It may not be read. Then a power cut in the next seconds may take the run's name.
+  }
   return dir;
 }
 

@@ -200,7 +200,7 @@ std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir, std::str
   }
   // 2. WriteSafetensors renames a synced temporary file. The states come first: a checkpoint that has
   //    them is a cut from its first moment on.
-  std::filesystem::create_directories(dir);
+  if (!std::filesystem::exists(dir)) CreateDirectories(dir);
   const std::filesystem::path path = dir / name;
   if (checkpoint.actors) WriteActorStates(ActorStatesPath(path), *checkpoint.actors);
   WriteSafetensors(path, tensors, MetadataOf(checkpoint, kFormat), progress);

@@ -23,7 +23,7 @@ constexpr std::size_t kBufferSize = 64 * 1024;
 void AdoptOldJournal(const std::filesystem::path& journal) {
   const std::filesystem::path moved = journal.string() + ".format-1";
   if (std::filesystem::is_regular_file(journal)) std::filesystem::rename(journal, moved);
-  std::filesystem::create_directories(journal);
+  CreateDirectories(journal);
   if (std::filesystem::exists(moved)) {
     std::filesystem::rename(moved, journal / SegmentName(0, 0));
   }
@@ -51,7 +51,7 @@ JournalWriter::JournalWriter(std::filesystem::path journal, JournalHeader header
   // 1. Where the run goes on.
   if (header_.after.offset == 0) {
     std::filesystem::remove_all(journal_);
-    std::filesystem::create_directories(journal_);
+    CreateDirectories(journal_);
   } else {
     AdoptOldJournal(journal_);
     header_.after = WholeUpTo(header_.after);

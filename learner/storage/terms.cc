@@ -72,7 +72,7 @@ bool TryClaim(const std::filesystem::path& path, const std::string& content) {
 }  // namespace
 
 std::uint32_t ClaimTerm(const std::filesystem::path& dir, std::optional<CheckpointId> from) {
-  std::filesystem::create_directories(dir);
+  CreateDirectories(dir);
   const std::string content = from ? fmt::format("{}\n", CheckpointStem(from->term, from->version))
                                    : fmt::format("{}\n", kNew);
   std::uint32_t term = NewestTerm(dir) + 1;

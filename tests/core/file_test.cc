@@ -8,10 +8,13 @@
 #include <array>
 #include <atomic>
 #include <functional>
+#include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "tests/support/in_child.h"
+#include "tests/support/power_cut.h"
 #include "tests/support/temp_dir.h"
 
 namespace starling {
@@ -54,6 +57,32 @@ TEST_F(WriteFileAtomicallyTest, CountsTheBytesThatAreSynced) {
   EXPECT_EQ(progress.now().size, large.size() + 8);
   EXPECT_EQ(progress.now().written, 16u << 20) << "the rest is synced with the file";
   EXPECT_EQ(ReadFile(dir_ / "a"), "head" + large + "tail");
+}
+
+TEST_F(WriteFileAtomicallyTest, APowerCutAtAnyMomentLeavesTheOldOrTheNewFile) {
+  std::filesystem::create_directory(dir_ / "disk");
+  PowerCut power(dir_ / "disk");
+  const std::string large(9 << 20, 'x');
+  std::string before, after;  // contents of the file
+  const auto look = [&] {
+    for (const auto names : {PowerCut::Names::kLost, PowerCut::Names::kWritten}) {
+      power.CopyTo(dir_ / "left", names);
+      const bool exists = std::filesystem::exists(dir_ / "left/a");
+      const std::string left = exists ? ReadFile(dir_ / "left/a") : "";
+      EXPECT_TRUE(left == before || left == after) << left.size() << " bytes";
+    }
+  };
+  power.BeforeEverySync(look);
+  for (const bool with_progress : {false, true}) {
+    for (const std::string& content : {std::string("one"), large, std::string("two")}) {
+      before = std::exchange(after, content);
+      const std::string_view part = content;
+      WriteProgress progress;
+      WriteFileAtomically(dir_ / "disk/a", {&part, 1}, 0644, with_progress ? &progress : nullptr);
+      before = after;  // it has returned: the old file never comes back
+      look();
+    }
+  }
 }
 
 TEST(ReadRegularFile, NothingElse) {

@@ -116,6 +116,7 @@ std::vector<std::string> VirtualLearner::TakeErrors() {
 
 // At once and not in a thread, so that the checkpoints do not depend on the speed of the disk.
 void VirtualLearner::SaveCheckpoint(learner::CheckpointContent content) {
+  if (const std::string error = content.journal_sync.Run(); !error.empty()) AddError(error);
   const learner::Checkpoint checkpoint =
       learner::CheckpointOf(config_, layout_, std::move(content));
   try {
