@@ -38,6 +38,7 @@ Pipeline::Pipeline(const Config& config, TrainingState state, wire::SnapshotWrit
       steps_(state.steps),
       optimizer_step_(state.optimizer_step),
       taken_(state.version),
+      checkpoint_s_(counters.seconds),
       lr_(LearningRate(config.optimizer, config.run.steps, state.steps,
                        static_cast<std::uint64_t>(config.samples_per_gradient()))),
       entropy_(EntropyCoef(config.loss, config.run.steps, state.steps)),
@@ -164,9 +165,13 @@ void Pipeline::StopGranting() {
   judge_.Withhold();
 }
 
-bool Pipeline::CheckpointDue(std::uint64_t before, std::uint64_t after) const {
+bool Pipeline::CheckpointDue(std::uint64_t before, std::uint64_t after) {
   const auto every = static_cast<std::uint64_t>(config_.checkpoint.every_steps);
-  return before / every != after / every && !over();  // the last one follows when all is applied
+  const double every_s = config_.checkpoint.every_s;
+  const bool late = every_s > 0 && counters_.seconds - checkpoint_s_ >= every_s;
+  if (over() || (before / every == after / every && !late)) return false;  // the last one follows
+  checkpoint_s_ = counters_.seconds;
+  return true;
 }
 
 std::optional<Pipeline::Finished> Pipeline::TakeFinished() {

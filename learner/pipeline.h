@@ -121,7 +121,7 @@ class Pipeline {
   };
   bool MayLaunch() const;
   void Launch(const Judge::Update& decided);
-  bool CheckpointDue(std::uint64_t before, std::uint64_t after) const;
+  bool CheckpointDue(std::uint64_t before, std::uint64_t after);
 
   const Config& config_;
   const std::uint32_t term_;
@@ -129,6 +129,7 @@ class Pipeline {
   Counters& counters_;
   Judge judge_;
   std::uint64_t steps_, optimizer_step_, taken_;
+  double checkpoint_s_;  // counters_.seconds when a checkpoint was last due
   double lr_ = 0, entropy_ = 0;
   bool cuts_ = false;                   // checkpoints wait for cuts
   bool due_ = false, give_up_ = false;  // a checkpoint; whether it need not be a cut

@@ -155,6 +155,7 @@ struct WireConfig {
 
 struct CheckpointConfig {
   std::int64_t every_steps = 500'000;
+  double every_s = 0;  // 0 = off
   std::int64_t keep = 3;
   Exactness exact = Exactness::kAuto;
   double cut_s = 1;    // grants are withheld for a cut at most so long

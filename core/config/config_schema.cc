@@ -151,6 +151,7 @@ const std::vector<ConfigKey>& Table() {
       {KEY(wire, runtime_dir), TextRule{"text on one line", IsOneLine}},
 
       {KEY(checkpoint, every_steps), IntegerRule{1, kMany}},
+      {KEY(checkpoint, every_s), NumberRule{0, 365 * kDay}},
       {KEY(checkpoint, keep), IntegerRule{1, 1000}},
       WORDS(checkpoint, exact),
       {KEY(checkpoint, cut_s), NumberRule{kShortestS, kDay}},

@@ -95,10 +95,12 @@ void CheckpointKeeper::Fail(std::uint64_t version, const std::string& error) {
 }
 
 void CheckpointKeeper::WarnOfSlowDisk(std::uint64_t version) {
+  const double every_s = config_.checkpoint.every_s;
   slow_disk_.Warn(clock_.NowMs(),
-                  fmt::format("the disk is slower than checkpoint.every_steps = {}: no "
+                  fmt::format("the disk is slower than checkpoint.every_steps = {}{}: no "
                               "checkpoint of version {}",
-                              config_.checkpoint.every_steps, version));
+                              config_.checkpoint.every_steps,
+                              every_s > 0 ? fmt::format(", every_s = {}", every_s) : "", version));
 }
 
 }  // namespace starling::learner

@@ -213,6 +213,21 @@ TEST_F(EngineTest, AnActorThatDiesReleasesTheOthers) {
   EXPECT_THAT(Journal<LostRecord>(), ElementsAre(LostRecord{1, number, LostWhy::kDeath}));
 }
 
+// The seconds are those of the last finished update.
+TEST_F(EngineTest, ACheckpointIsDueByStepsOrByTimeWhicheverIsFirst) {
+  JoinBoth({"checkpoint.every_steps=20", "checkpoint.every_s=10"});
+  std::vector<std::uint64_t> saved;
+  for (const double seconds : {1.0, 2.0, 11.0, 12.0, 13.0, 21.5, 22.0, 31.9, 32.0, 33.0}) {
+    Push(Gradient(0));
+    engine_->Advance();
+    std::optional<Engine::Finished> finished;
+    while (!(finished = engine_->TakeFinished(seconds))) progress_.acquire();
+    if (finished->checkpoint) saved.push_back(finished->version);
+    TakeReplies(0);
+  }
+  EXPECT_THAT(saved, ElementsAre(4, 5, 8, 10)) << "11 s; 20 steps; 10 s more; 40 steps";
+}
+
 TEST_F(EngineTest, AGrantIsSentWhenItsVersionIsCompleted) {
   JoinBoth();
   Push(Gradient(0));
