@@ -7,8 +7,6 @@
 #include <cstring>
 #include <type_traits>
 
-#include "core/check.h"
-
 namespace starling::learner {
 namespace {
 
@@ -167,17 +165,21 @@ DecodedHeader DecodeHeader(std::string_view bytes) {
   return zero == 0 ? decoded : fail("has a damaged header");
 }
 
-void AppendRecord(std::string& bytes, const JournalRecord& record) {
+bool AppendRecord(std::string& bytes, const JournalRecord& record) {
   const std::size_t start = bytes.size();
   Out out(bytes);
   out(std::uint32_t{0});  // the length, known below
   out(static_cast<std::uint8_t>(record.index() + 1));
   std::visit([&](const auto& fields) { Fields(out, fields); }, record);
   const std::size_t payload = bytes.size() - start - 5;
-  CHECK(payload <= kMaxJournalPayload, "a journal record of {} bytes", payload);
+  if (payload > kMaxJournalPayload) {
+    bytes.resize(start);
+    return false;
+  }
   const auto length = static_cast<std::uint32_t>(payload);
   std::memcpy(bytes.data() + start, &length, sizeof length);
   out(Checksum(std::string_view(bytes).substr(start + sizeof length)));
+  return true;
 }
 
 std::uint32_t PayloadOf(std::string_view frame) {

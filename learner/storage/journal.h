@@ -30,7 +30,7 @@
 namespace starling::learner {
 
 inline constexpr std::uint32_t kJournalFormat = 2;
-inline constexpr std::uint32_t kMaxJournalPayload = 1 << 20;  // bytes
+inline constexpr std::uint32_t kMaxJournalPayload = 32 << 20;  // bytes: 2 million gradients
 
 // A place between two records. Positions of one run's line are in order.
 struct JournalPosition {
@@ -134,8 +134,9 @@ struct DecodedHeader {
 // `bytes`: the beginning of a segment, kMaxJournalHeader or all that there are.
 DecodedHeader DecodeHeader(std::string_view bytes);
 
-// Appends the frame of `record` to `bytes`.
-void AppendRecord(std::string& bytes, const JournalRecord& record);
+// Appends the frame of `record` to `bytes`. Returns false, and appends nothing, if its payload would
+// be longer than kMaxJournalPayload.
+bool AppendRecord(std::string& bytes, const JournalRecord& record);
 
 inline constexpr std::size_t kJournalFrame = 4 + 1 + 4;  // bytes: length, kind, checksum
 // Returns the payload's length from the first four bytes of a frame.

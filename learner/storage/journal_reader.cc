@@ -61,7 +61,7 @@ bool SegmentReader::Fill(std::size_t bytes) {
     buffer_.erase(0, std::exchange(begin_, 0));
     // 2. Read more behind the rest.
     const std::size_t kept = buffer_.size();
-    buffer_.resize(kept + std::max(bytes, kReadBytes));
+    buffer_.resize(kept + kReadBytes);  // not `bytes`: a damaged length may be large
     const ssize_t got = ::read(file_.get(), buffer_.data() + kept, buffer_.size() - kept);
     const int error = errno;
     buffer_.resize(kept + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));

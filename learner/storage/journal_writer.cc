@@ -125,7 +125,7 @@ void JournalWriter::SetIncomplete(std::string error) {
 
 bool JournalWriter::Append(const JournalRecord& record) {
   if (broken_) return true;
-  AppendRecord(buffer_, record);
+  if (!AppendRecord(buffer_, record)) return Flush() && Fail("write so long a record to", EFBIG);
   return buffer_.size() < kBufferSize || Flush();
 }
 

@@ -131,6 +131,22 @@ TEST_F(JournalTest, ManyRecordsPassThroughTheBuffersInOrder) {
   EXPECT_FALSE(reader.Next());
 }
 
+// 65,533 gradients in one update ended the learner.
+TEST_F(JournalTest, AnUpdateMayBeOfVeryManyGradients) {
+  UpdateRecord update{.version = 1, .items = std::vector<UpdateRecord::Item>(100'000, {1, 2, 3})};
+  JournalWriter writer(journal(), kHeader);
+  EXPECT_TRUE(writer.Append(update));
+  EXPECT_TRUE(writer.Append(JoinRecord{1, 2}));
+  // One that no reader takes ends the journal, not the run.
+  update.items.resize(kMaxJournalPayload / 16);
+  EXPECT_FALSE(writer.Append(update));
+  EXPECT_TRUE(writer.Append(JoinRecord{3, 4}));
+  EXPECT_THAT(writer.error(), HasSubstr("cannot write so long a record to " + segment(1).string()));
+  const std::vector<JournalRecord> read = ReadAll(JournalReader(journal()));
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(std::get<UpdateRecord>(read[0]).items.size(), 100'000u);
+}
+
 TEST_F(JournalTest, FlushMakesRecordsReadableWhileTheRunGoesOn) {
   JournalWriter writer(journal(), kHeader);
   writer.Append(JoinRecord{1, 2});
