@@ -15,7 +15,8 @@ std::uint32_t Roster::SlotFor(std::int64_t wanted) const {
 }
 
 Member& Roster::Join(std::uint32_t slot, std::string peer) {
-  const std::uint32_t incarnation = wire::MakeIncarnation(term_, lives_[slot]++);
+  std::uint32_t& lives = slot < kRemembered ? lives_[slot] : lives_of_others_;
+  const std::uint32_t incarnation = wire::MakeIncarnation(term_, lives++);
   const auto [at, inserted] = members_.emplace(
       slot, Member{.slot = slot, .incarnation = incarnation, .peer = std::move(peer)});
   CHECK(inserted, "slot {} already has a member", slot);

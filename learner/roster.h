@@ -72,13 +72,14 @@ class Roster {
   std::size_t size() const { return members_.size(); }
 
  private:
-  // A peer may ask for any slot, so memory of the past is bounded.
+  // A peer may ask for any slot, so memory of the past is bounded: by the largest actors.count.
   static constexpr std::uint32_t kRemembered = 1024;
 
   std::uint32_t term_;
   std::map<std::uint32_t, Member> members_;
   std::map<std::uint32_t, std::string> left_;
   std::map<std::uint32_t, std::uint32_t> lives_;  // incarnations so far, by slot
+  std::uint32_t lives_of_others_ = 0;             // of all slots from kRemembered on
   std::uint32_t turn_ = 0;                        // slot at which InTurn continues
 };
 

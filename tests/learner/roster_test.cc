@@ -64,5 +64,18 @@ TEST(RosterTest, EveryLifeOfASlotIsAnotherIncarnation) {
   EXPECT_FALSE(seen.contains(next.Join(7, "peer").incarnation)) << "nor in the next term";
 }
 
+// A count for each slot that was ever asked for grew without end.
+TEST(RosterTest, SlotsThatNoConfigurationHasShareOneCount) {
+  Roster roster(1);
+  for (std::uint32_t life = 0; life < 3; ++life) {
+    for (const std::uint32_t slot : {0u, 1023u, 1024u, 4'000'000'000u}) {
+      const bool shares = slot > 1023;
+      EXPECT_EQ(wire::LifeOf(roster.Join(slot, "peer").incarnation),
+                shares ? 2 * life + (slot > 1024 ? 1 : 0) : life);
+      roster.Leave(slot);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace starling::learner
