@@ -20,12 +20,15 @@ namespace starling::fleet {
 struct PolicyLimits {
   std::int64_t backoff_first_ms = 50;
   std::int64_t backoff_max_ms = 1000;
+  std::int64_t slot_backoff_max_ms = 60'000;  // of an actor while another works
   // An actor leaves with status 0 at the end of a run. If the learner does not report the end
   // within this time, the actor was stopped from outside and is replaced.
   std::int64_t left_actor_ms = 1000;
   int learner_deaths = 5;              // in a row, without an applied update
   int learner_deaths_checkpoint = 30;  // in a row, without a newer checkpoint
   int actor_deaths = 10;               // in a row in *every* slot, before a first accepted gradient
+  int slot_deaths = 15;                // the same in one slot
+  bool needs_every_slot = false;       // a slot that is given up ends the run
   // A learner reports several times a second. One that has not for this long is warned of, and one
   // that has not for `hang_ms` is killed. So is an actor that `hang_ms` long was no member.
   std::int64_t silent_ms = 5'000;
@@ -35,6 +38,7 @@ struct PolicyLimits {
   std::int64_t actor_term_ms = 1500;     // SIGTERM to the actors that are left
   std::int64_t actor_kill_ms = 3000;     // SIGKILL to them
   std::int64_t learner_kill_ms = 4200;   // SIGKILL to the learner, after its last progress
+  std::int64_t starting_kill_ms = 1000;  // the same before its first status line
   std::int64_t actor_grace_ms = 500;     // from the learner's end to SIGTERM to the actors
   std::int64_t second_signal_ms = 50;    // an earlier signal is the first one, delivered twice
   int evaluator_deaths = 5;              // in a row, without a result
@@ -95,10 +99,11 @@ void Add(Actions& out, LogLevel level, fmt::format_string<Args...> format, Args&
 // Waiting times of a child that dies again and again.
 struct Backoff {
   int deaths = 0;  // in a row
-  std::int64_t Next(const PolicyLimits& limits) {
+  std::int64_t Next(const PolicyLimits& limits) { return Next(limits, limits.backoff_max_ms); }
+  std::int64_t Next(const PolicyLimits& limits, std::int64_t max_ms) {
     ++deaths;
     const int doublings = std::min(deaths - 1, 30);
-    return std::min(limits.backoff_first_ms << doublings, limits.backoff_max_ms);
+    return std::min(limits.backoff_first_ms << doublings, max_ms);
   }
 };
 

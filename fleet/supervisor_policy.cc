@@ -68,7 +68,8 @@ Actions SupervisorPolicy::OnStatus(std::int64_t now_ms, const learner::RunStatus
   if (learner_.silent) Add(out, LogLevel::kInfo, "the learner reports again");
   learner_.silent = false;
   learner_.reported_ms = now_ms;
-  if (!learner_.since_ms) learner_.since_ms = now_ms;
+  const bool starts = LearnerStarts();
+  if (starts) learner_.since_ms = now_ms;
   NoteJoined(now_ms, status);
   if (!learner_.first_steps) learner_.first_steps = status.steps;
   learner_.progress = learner_.progress || status.steps > *learner_.first_steps;
@@ -77,7 +78,7 @@ Actions SupervisorPolicy::OnStatus(std::int64_t now_ms, const learner::RunStatus
   if (status.final && !learner_.kill_ms) learner_.kill_ms = now_ms + limits_.learner_kill_ms;
   // A last checkpoint that grows is waited for.
   const bool grows = status.saving && (!status_ || status_->saving != status.saving);
-  if (ending_ && grows) learner_kill_ms_ = now_ms + limits_.learner_kill_ms;
+  if (ending_ && (starts || grows)) learner_kill_ms_ = now_ms + limits_.learner_kill_ms;
   status_ = status;
   return out;
 }
@@ -148,23 +149,44 @@ Actions SupervisorPolicy::OnActorExit(std::int64_t now_ms, int slot, int pid, co
 void SupervisorPolicy::ReplaceActor(std::int64_t now_ms, int slot, const std::string& who,
                                     const std::string& reason, Actions& out) {
   Actor& actor = actors_[static_cast<std::size_t>(slot)];
-  const std::int64_t wait = actor.accepted ? 0 : actor.backoff.Next(limits_);
+  // The others may need what it lacks: a slot that never works takes little of their time.
+  const std::int64_t longest = std::ranges::any_of(actors_, &Actor::accepted)
+                                   ? limits_.slot_backoff_max_ms
+                                   : limits_.backoff_max_ms;
+  const std::int64_t wait = actor.accepted ? 0 : actor.backoff.Next(limits_, longest);
+  if (GaveUpOn(now_ms, slot, reason.empty() ? who : reason, out)) return;
   actor.start_ms = now_ms + wait;
   Add(out, LogLevel::kWarn, "{}; replaced {}; at most its gradients in flight are lost", who,
       Wait(wait));
-  if (!GaveUpOnActors(now_ms, reason, out) && wait == 0) BringUpActor(slot, out);
+  if (wait == 0) BringUpActor(slot, out);
 }
 
-// Ends the run if no actor of it ever gets anywhere.
-bool SupervisorPolicy::GaveUpOnActors(std::int64_t now_ms, const std::string& reason,
-                                      Actions& out) {
+// Gives up a slot that never gets anywhere, and the run if no slot does. `reason`: of its last end.
+bool SupervisorPolicy::GaveUpOn(std::int64_t now_ms, int slot, const std::string& reason,
+                                Actions& out) {
+  constexpr const char* kEnded = "{} ended {} times in a row before its first accepted gradient";
+  // 1. The run.
   const auto hopeless = [&](const Actor& a) { return a.backoff.deaths >= limits_.actor_deaths; };
-  if (!std::ranges::all_of(actors_, hopeless)) return false;
-  const std::string what =
-      fmt::format("every actor ended {} times in a row before its first accepted gradient",
-                  limits_.actor_deaths);
-  Add(out, LogLevel::kError, "{}: gave up; the reasons are in {}", what, log_path_);
-  BeginEnding(now_ms, kExitFailed, out, Because(what, reason));
+  if (std::ranges::all_of(actors_, hopeless)) {
+    const std::string what = fmt::format(kEnded, "every actor", limits_.actor_deaths);
+    Add(out, LogLevel::kError, "{}: gave up; the reasons are in {}", what, log_path_);
+    BeginEnding(now_ms, kExitFailed, out, Because(what, reason));
+    return true;
+  }
+  // 2. The slot.
+  Actor& actor = actors_[static_cast<std::size_t>(slot)];
+  if (actor.backoff.deaths < limits_.slot_deaths) return false;
+  actor.given_up = true;
+  ++counts_.actors_given_up;
+  const std::string what = fmt::format(kEnded, fmt::format("actor {}", slot), actor.backoff.deaths);
+  Add(out, LogLevel::kError, "{}: {}; its last end: {}; the reasons are in {}", what,
+      limits_.needs_every_slot ? "the run ends, because bound 0 needs every actor"
+                               : "its slot is given up, the others go on",
+      reason, log_path_);
+  if (limits_.needs_every_slot) {
+    BeginEnding(now_ms, kExitFailed, out,
+                Because(what + ", and bound 0 needs every actor", reason));
+  }
   return true;
 }
 
@@ -239,7 +261,7 @@ void SupervisorPolicy::RestartLearner(std::int64_t now_ms, Actions& out) {
   ++counts_.learner_restarted;
   // Actors that left because the run seemed over are started again.
   for (Actor& actor : actors_) {
-    if (!actor.alive && !actor.start_ms) actor.start_ms = now_ms;
+    if (!actor.alive && !actor.start_ms && !actor.given_up) actor.start_ms = now_ms;
   }
   BringUpLearner(/*resume=*/true, out);
 }
@@ -299,7 +321,7 @@ void SupervisorPolicy::TickActor(std::int64_t now_ms, int slot, Actions& out) {
       Add(out, LogLevel::kWarn, "actor {} left with exit status 0 while the run goes on", slot);
       if (!actor.accepted) ++actor.backoff.deaths;
       actor.start_ms.reset();
-      if (GaveUpOnActors(now_ms, "they left with exit status 0", out)) return;
+      if (GaveUpOn(now_ms, slot, "it left with exit status 0", out)) return;
     }
     return BringUpActor(slot, out);
   }

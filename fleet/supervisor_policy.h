@@ -3,7 +3,9 @@
 //
 // The rules:
 //  - An actor that died is replaced in its slot at once. If it died before its first accepted
-//    gradient, it waits 50 ms first, doubling to at most 1 s with each such death in a row.
+//    gradient, it waits 50 ms first, doubling with each such death in a row to at most 1 s, or
+//    60 s while another actor works. After `slot_deaths` of them the slot is given up with an
+//    error and the others go on. The run fails if it needs every slot, as bound 0 does.
 //  - Once the learner has reported the end of the run, no actor is replaced: actors leave while the
 //    learner writes its last checkpoint.
 //  - A learner that died is restarted from its last checkpoint. After `learner_deaths` deaths in a
@@ -20,7 +22,8 @@
 //  - The evaluator (fleet/evaluator_policy.h) can neither delay the run nor make it fail. A
 //    finished run waits for the evaluation of its last weights.
 //  - The first stop signal goes to the learner, which writes a final checkpoint. Every process has
-//    ended `learner_kill_ms` after the checkpoint last grew. A second signal kills at once.
+//    ended `learner_kill_ms` after the checkpoint last grew. A learner that has not reported yet
+//    has nothing to save, and `starting_kill_ms`. A second signal kills at once.
 //
 // All times are milliseconds of one monotonic clock. REQUIRES: they do not go back from call to
 // call.
@@ -83,6 +86,7 @@ class SupervisorPolicy {
     bool accepted = false;  // this process has had a gradient accepted
     bool worked = false;    // any process of the slot has
     bool left = false;      // the last process left with status 0
+    bool given_up = false;  // no process is started in the slot any more
     std::uint64_t restarts = 0;
     std::optional<std::int64_t> member_ms;  // when the learner last listed this process
     std::string killed_why;                 // "" unless we have killed it
@@ -106,6 +110,8 @@ class SupervisorPolicy {
     int deaths_checkpoint = 0;
   };
 
+  // The learner has not reported in this life.
+  bool LearnerStarts() const { return learner_.alive && !learner_.since_ms; }
   bool Complete() const { return status_ && status_->steps >= run_steps_; }
   RunPoint Point(bool worked) const;
   void BringUpActor(int slot, Actions& out);
@@ -115,7 +121,7 @@ class SupervisorPolicy {
   void NoteGuest(std::int64_t slot, const Life& life);
   void ReplaceActor(std::int64_t now_ms, int slot, const std::string& who,
                     const std::string& reason, Actions& out);
-  bool GaveUpOnActors(std::int64_t now_ms, const std::string& reason, Actions& out);
+  bool GaveUpOn(std::int64_t now_ms, int slot, const std::string& reason, Actions& out);
   void LearnerEnded(std::int64_t now_ms, const ChildExit& exit, const std::string& who,
                     const std::string& reason, Actions& out);
   void LearnerCrashed(std::int64_t now_ms, const std::string& who, const std::string& reason,

@@ -31,7 +31,9 @@ Actions SupervisorPolicy::OnStopSignal(std::int64_t now_ms, int signal) {
     return out;
   }
   Add(out, LogLevel::kWarn, "{}: {}; once more ends it at once", SignalName(signal),
-      learner_.alive ? "the learner writes a final checkpoint" : "the run ends");
+      !learner_.alive   ? "the run ends"
+      : LearnerStarts() ? "the learner is still starting and has nothing to save; the run ends"
+                        : "the learner writes a final checkpoint");
   BeginEnding(now_ms, kExitInterrupted, out);
   return out;
 }
@@ -49,7 +51,8 @@ void SupervisorPolicy::BeginEnding(std::int64_t now_ms, int exit_status, Actions
   // 2. Set the deadlines of those that live.
   actor_term_ms_ = now_ms + limits_.actor_term_ms;
   actor_kill_ms_ = now_ms + limits_.actor_kill_ms;
-  learner_kill_ms_ = now_ms + limits_.learner_kill_ms;
+  learner_kill_ms_ =
+      now_ms + (LearnerStarts() ? limits_.starting_kill_ms : limits_.learner_kill_ms);
 
   // 3. Ask the evaluator and the learner to end. The actors follow the learner.
   if (exit_status == kExitDone) {
@@ -98,7 +101,9 @@ void SupervisorPolicy::TickEnding(std::int64_t now_ms, Actions& out) {
   if (!learner_killed_ && learner_.alive && now_ms >= learner_kill_ms_) {
     learner_killed_ = true;
     Add(out, LogLevel::kWarn, "the learner did not end in time{}: killed",
-        status_ && status_->saving ? ", its last checkpoint does not grow" : "");
+        LearnerStarts()              ? ", it was still starting"
+        : status_ && status_->saving ? ", its last checkpoint does not grow"
+                                     : "");
     out.emplace_back(SendSignal{kLearnerSlot, SIGKILL});
   }
 }

@@ -231,7 +231,7 @@ int RunTrain(const TrainOptions& options) {
                                        .actors = options.no_actors ? 0 : facts.actors,
                                        .facts = facts,
                                        .screen = options.progress == ShowProgress::kScreen,
-                                       .limits = {}},
+                                       .limits = {.needs_every_slot = facts.bound == 0}},
                                       log, console);
   RemoveLeftovers(plan.config, log);
   if (!FindAgain(held_dir, plan, result, log)) return result.exit_status;

@@ -101,6 +101,9 @@ Json JsonOf(const RunSummary& summary) {
   json["error"] = OrNull(summary.error);
   json["final_checkpoint"] = OrNull(training.checkpoint);
   // 2. Those of some.
+  if (summary.fleet.actors_given_up > 0) {
+    json["actors"]["given_up"] = summary.fleet.actors_given_up;
+  }
   if (!summary.init_from.empty()) json["init_from"] = summary.init_from;
   if (summary.evaluated) {
     json["eval"] = {{"best", OrNull(summary.evaluated->best)},
@@ -206,10 +209,14 @@ std::vector<std::string> DescribeRun(const RunSummary& summary, int exit_status,
                                     GradientsLine(training.gradients)};
 
   // 2. Events and bottleneck, if there are any.
-  const auto& [started, actors_restarted, learner_restarted] = summary.fleet;
+  const auto& [started, actors_restarted, learner_restarted, given_up] = summary.fleet;
   if (actors_restarted + learner_restarted > 0) {
     lines.push_back(fmt::format("  restarted   actors {} times, the learner {} times",
                                 actors_restarted, learner_restarted));
+  }
+  if (given_up > 0) {
+    lines.push_back(fmt::format("  given up    {} that ended again and again (see the log)",
+                                Plural(given_up, "actor")));
   }
   if (training.envs_replaced > 0) {
     lines.push_back(

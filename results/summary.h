@@ -16,6 +16,7 @@ namespace starling::results {
 // The supervisor's counts of its processes.
 struct FleetCounts {
   std::uint64_t actors_started = 0, actors_restarted = 0, learner_restarted = 0;
+  std::uint64_t actors_given_up = 0;  // slots
 };
 
 // The keys of the file, in this order: env, seed, steps, frames, updates, seconds,
@@ -24,7 +25,7 @@ struct FleetCounts {
 // end), dropped {reason: n}}, actors {started, restarted}, learner {restarted}, envs {replaced,
 // episodes_cut}, time {actors, learner} (TimeShares), bottleneck (a sentence,
 // or ""), error (why the run failed, a sentence, or null), final_checkpoint (relative to the run
-// directory, or null). Where they apply also: init_from, eval {best, last} (lines of eval.jsonl, or
+// directory, or null). Where they apply also: actors {given_up}, init_from, eval {best, last} (lines of eval.jsonl, or
 // null), simulated: true (times are virtual).
 struct RunSummary {
   std::string env;

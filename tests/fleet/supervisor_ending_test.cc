@@ -137,6 +137,25 @@ TEST_F(EndingOfOne, ALastCheckpointThatGrowsIsWaitedFor) {
   EXPECT_THAT(Said(kill), HasSubstr("its last checkpoint does not grow: killed"));
 }
 
+// It builds a large net, and does not look for signals meanwhile.
+TEST_F(EndingOfOne, ALearnerThatIsStillStartingHasOneSecond) {
+  const Actions stop = policy_.OnStopSignal(100, SIGINT);
+  EXPECT_THAT(Said(stop), HasSubstr("SIGINT: the learner is still starting and has nothing to save;"
+                                    " the run ends; once more ends it at once"));
+  EXPECT_THAT(Deeds(policy_.Tick(1099)), IsEmpty());
+  const Actions kill = policy_.Tick(1100);
+  EXPECT_THAT(Deeds(kill), Are(SendSignal{kLearnerSlot, SIGKILL}));
+  EXPECT_THAT(Said(kill), HasSubstr("did not end in time, it was still starting: killed"));
+}
+
+TEST_F(EndingOfOne, ALearnerThatReportsInThatSecondHasTimeForItsCheckpoint) {
+  policy_.OnStopSignal(100, SIGINT);
+  policy_.OnActorExit(200, 0, 77, Exit(0));
+  policy_.OnStatus(1000, StatusAt(0));
+  EXPECT_THAT(Deeds(policy_.Tick(5199)), IsEmpty());
+  EXPECT_THAT(Deeds(policy_.Tick(5200)), Are(SendSignal{kLearnerSlot, SIGKILL}));
+}
+
 TEST_F(EndingOfOne, NothingIsStartedWhileTheRunEnds) {
   policy_.OnActorExit(10, 0, 77, kAborted);  // to be replaced at 60
   policy_.OnStopSignal(20, SIGINT);

@@ -128,6 +128,64 @@ TEST_F(PolicyOfOne, NoActorThatEverGetsAnywhereEndsTheRun) {
                   "accepted gradient: CHECK(x) failed"));
 }
 
+// ---- one slot that never works, beside one that does
+
+// Lets actor 1 die young until it is given up. Returns the waits between its lives and the actions
+// of its last end.
+std::pair<std::vector<std::int64_t>, Actions> DieYoung(SupervisorPolicy& policy) {
+  std::vector<std::int64_t> waits;
+  std::int64_t now = 20;
+  for (;;) {
+    Actions died = policy.OnActorExit(now, 1, 78, Exit(1), "no such map");
+    if (policy.counts().actors_given_up > 0) return {waits, died};
+    const std::int64_t begin = now;
+    do {
+      policy.OnStatus(++now, Joined(1, {{0, 1, 1}}));
+    } while (Deeds(policy.Tick(now)).empty());
+    waits.push_back(now - begin);
+  }
+}
+
+TEST_F(PolicyOfTwo, ASlotThatNeverWorksIsGivenUpAndTheOtherGoesOn) {
+  policy_.OnStatus(10, Joined(1, {{0, 1, 1}}));
+  const auto [waits, last] = DieYoung(policy_);
+  EXPECT_THAT(waits, testing::ElementsAre(50, 100, 200, 400, 800, 1600, 3200, 6400, 12'800, 25'600,
+                                          51'200, 60'000, 60'000, 60'000));
+  EXPECT_THAT(Said(last, LogLevel::kError),
+              HasSubstr("actor 1 ended 15 times in a row before its first accepted gradient: its "
+                        "slot is given up, the others go on; its last end: no such map; the "
+                        "reasons are in run/log"));
+  EXPECT_THAT(Deeds(last), IsEmpty());
+  EXPECT_EQ(policy_.counts().actors_given_up, 1u);
+  // Also when the learner is started again.
+  std::int64_t now = 300'000;
+  policy_.OnStatus(now, Joined(1, {{0, 1, 2}}));
+  EXPECT_THAT(Deeds(policy_.OnLearnerExit(now, 76, kKilled9)), Are(StartLearner{true}));
+  EXPECT_THAT(Deeds(policy_.Tick(now + 60'000)), IsEmpty());
+  // Nothing is left if the other one no longer works either.
+  for (int death = 0; death < 11; ++death) {  // the first is that of a process that worked
+    ASSERT_FALSE(policy_.over());
+    policy_.OnActorExit(now += 60'000, 0, 77, Exit(1));
+    policy_.Tick(now + 60'000);
+  }
+  EXPECT_TRUE(policy_.over());
+}
+
+TEST(PolicyTest, ARunThatNeedsEverySlotEndsWithOneThatIsGivenUp) {
+  SupervisorPolicy policy({.needs_every_slot = true}, 2, 1000, /*resume=*/false, "run/log");
+  policy.Start(0);
+  policy.OnStatus(10, Joined(1, {{0, 1, 1}}));
+  const Actions last = DieYoung(policy).second;
+  EXPECT_THAT(Said(last, LogLevel::kError),
+              HasSubstr("the run ends, because bound 0 needs every actor; its last end: no such"));
+  EXPECT_THAT(Deeds(last), Are(SendSignal{kLearnerSlot, SIGTERM}));
+  policy.OnLearnerExit(900'000, 76, Exit(0));
+  EXPECT_THAT(Deeds(policy.OnActorExit(900'001, 0, 77, Exit(0))),
+              End(kExitFailed,
+                  "actor 1 ended 15 times in a row before its first accepted gradient, and bound 0 "
+                  "needs every actor: no such map"));
+}
+
 TEST_F(PolicyOfTwo, OperatorsMistakeOfAnActorEndsTheRunWithTwo) {
   EXPECT_THAT(Deeds(policy_.OnActorExit(10, 0, 77, Exit(2), "no such plug-in")),
               Are(SendSignal{kLearnerSlot, SIGTERM}));
@@ -243,7 +301,7 @@ TEST_F(PolicyOfOne, ActorsThatOnlyLeaveAreWarnedOfAndGivenUp) {
   EXPECT_THAT(Deeds(policy_.Tick(now + 1000)), Are(SendSignal{kLearnerSlot, SIGTERM}));
   EXPECT_THAT(Deeds(policy_.OnLearnerExit(now + 1001, 76, Exit(0))),
               End(kExitFailed,
-                  "every actor ended 10 times in a row before its first accepted gradient: they "
+                  "every actor ended 10 times in a row before its first accepted gradient: it "
                   "left with exit status 0"));
 }
 

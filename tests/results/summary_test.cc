@@ -150,7 +150,7 @@ TEST(SummaryTest, TroubleWithTheDiskIsReturned) {
 }
 
 TEST(SummaryTest, LinesForPeople) {
-  const RunSummary summary = BuildSummary(SomeConfig(), SomeStatus(), {5, 2, 1});
+  const RunSummary summary = BuildSummary(SomeConfig(), SomeStatus(), {5, 2, 1, 1});
   EXPECT_THAT(
       DescribeRun(summary, kExitDone, "runs/catch", "bin/starling"),
       ElementsAre("done in 1:02: 1,000,160 steps, 6,251 updates, 16,263 steps/s",
@@ -159,6 +159,7 @@ TEST(SummaryTest, LinesForPeople) {
                   "  gradients   6,263 received, 6,251 applied (2 merged), 2 under way at the end, "
                   "dropped: 3 not_finite, 7 too_stale",
                   "  restarted   actors 2 times, the learner 1 times",
+                  "  given up    1 actor that ended again and again (see the log)",
                   "  replaced    3 processes of envs, 24 episodes were cut (see the log)",
                   "  bottleneck  the actors: they compute 92 % of the time (act 38 %, gradient "
                   "54 %); the learner's lanes are busy 14 %, its network thread 10 %",
