@@ -221,6 +221,17 @@ std::optional<ChildExit> Reap(int pid) {
   return ChildExit{ChildExit::How::kKilled, WTERMSIG(status)};
 }
 
+void PauseChild(int pid, int limit_ms) {
+  ::kill(pid, SIGTSTP);
+  for (int waited_ms = 0; waited_ms < limit_ms; ++waited_ms) {
+    siginfo_t news{};
+    ::waitid(P_PID, static_cast<id_t>(pid), &news, WSTOPPED | WEXITED | WNOHANG | WNOWAIT);
+    if (news.si_pid != 0) return;
+    ::poll(nullptr, 0, 1);
+  }
+  ::kill(pid, SIGSTOP);
+}
+
 std::optional<ChildExit> EndChild(int pid, int limit_ms) {
   std::optional<ChildExit> exit = Reap(pid);
   for (int waited_ms = 0; !exit && waited_ms < limit_ms; ++waited_ms) {

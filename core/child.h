@@ -60,6 +60,11 @@ Spawned Spawn(const ChildSpec& spec);
 // not reaped yet.
 std::optional<ChildExit> Reap(int pid);
 
+// Sends SIGTSTP to the child, for it to stop its own children and then itself, and waits for that;
+// after `limit_ms` it sends SIGSTOP. A SIGCONT after the return finds it stopped, or ended.
+// REQUIRES: as Reap.
+void PauseChild(int pid, int limit_ms);
+
 // Waits up to `limit_ms` for the child to end by itself, then kills its process group and reaps it.
 // Returns how it ended, or nullopt if it was killed here. REQUIRES: as Reap.
 std::optional<ChildExit> EndChild(int pid, int limit_ms);

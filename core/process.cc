@@ -11,7 +11,7 @@ namespace starling {
 
 namespace {
 
-int stop_fd = -1, reload_fd = -1;
+int stop_fd = -1, reload_fd = -1, pause_fd = -1;
 
 // A signal handler that makes `fd` readable. Async-signal-safe: one write.
 template <const int& fd>
@@ -26,16 +26,30 @@ int NewEventFd() {
   return fd;
 }
 
+void Catch(int signal, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  sigaction(signal, &action, nullptr);
+}
+
 }  // namespace
 
 int CatchReloadSignal() {
   CHECK(reload_fd < 0);
   reload_fd = NewEventFd();
-  struct sigaction action {};
-  action.sa_handler = OnSignal<reload_fd>;
-  action.sa_flags = SA_RESTART;
-  sigaction(SIGHUP, &action, nullptr);
+  Catch(SIGHUP, OnSignal<reload_fd>);
   return reload_fd;
+}
+
+int CatchPauseSignal() {
+  CHECK(pause_fd < 0);
+  struct sigaction before {};
+  sigaction(SIGTSTP, nullptr, &before);
+  if (before.sa_handler == SIG_IGN) return -1;
+  pause_fd = NewEventFd();
+  Catch(SIGTSTP, OnSignal<pause_fd>);
+  return pause_fd;
 }
 
 int CatchStopSignals(bool again_ends) {

@@ -19,6 +19,10 @@ int CatchStopSignals(bool again_ends = true);
 // REQUIRES: called once, after CatchStopSignals.
 int CatchReloadSignal();
 
+// Returns an eventfd that becomes readable at every SIGTSTP (Ctrl-Z), which no longer stops the
+// process; -1 if the signal is ignored. REQUIRES: called once.
+int CatchPauseSignal();
+
 // A write beyond the limit on the size of files fails (EFBIG) instead of killing the process, so
 // that the caller of the write can report it.
 void IgnoreFileSizeSignal();

@@ -95,6 +95,30 @@ TEST_F(SweepTest, Killed) {
   ExpectNothingLeft();
 }
 
+// Ctrl-Z reaches the sweep alone.
+TEST_F(SweepTest, ItsRunsStopAndGoOnWithIt) {
+  WriteGrid(kEndless, "[1]");
+  auto sweep = Sweep();
+  const std::filesystem::path one = swept() / "bound=0/seed-1";
+  ASSERT_TRUE(Eventually([&] { return HasWeights(one) || !sweep->Running(); }));
+  const auto all_are = [&](bool stopped) {
+    const std::vector<Running> processes = ProcessesNaming(swept().string());
+    EXPECT_GE(processes.size(), 4u) << "starling, its learner and two actors";
+    return (StateOf(sweep->pid()) == "T") == stopped &&
+           std::ranges::all_of(
+               processes, [&](const Running& p) { return (StateOf(p.pid) == "T") == stopped; });
+  };
+  for (int time = 0; time < 3; ++time) {
+    sweep->Signal(SIGTSTP);
+    ASSERT_TRUE(Eventually([&] { return all_are(true); }));
+    sweep->Signal(SIGCONT);
+    ASSERT_TRUE(Eventually([&] { return all_are(false); }));
+  }
+  sweep->Signal(SIGINT);
+  EXPECT_EQ(WaitFor(*sweep), 130) << sweep->err();
+  EXPECT_THAT(TextOf(one / "log"), Not(HasSubstr("hang")));
+}
+
 // The learner does not answer, so that one Ctrl-C is not enough.
 TEST_F(SweepTest, TheSecondCtrlCEndsItAtOnce) {
   WriteGrid(kEndless, "[1]");

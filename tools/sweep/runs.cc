@@ -113,6 +113,11 @@ std::optional<ChildExit> Job::Reap() {
   return exit;
 }
 
+void Job::Pause() {
+  constexpr int kMaxWaitMs = 2000;
+  if (child_.pid > 0) PauseChild(child_.pid, kMaxWaitMs);
+}
+
 void Job::Signal(int signal) {
   if (child_.pid > 0) ::kill(signal == SIGKILL ? -child_.pid : child_.pid, signal);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -64,6 +65,7 @@ class Sweep {
   int Go() {
     // 1. Prepare signals and the console.
     stop_fd_ = CatchStopSignals();
+    pause_fd_ = CatchPauseSignal();
     ::signal(SIGPIPE, SIG_IGN);  // a closed terminal must not end a sweep
     console_.Print(SweepHeadline(grid_, runs_));
     // 2. Keep at_once runs going until none is left, or the operator stops the sweep.
@@ -127,9 +129,10 @@ class Sweep {
 
   // Waits for a line of a child, the end of a child, a stop signal, or kTickMs. Handles them all.
   void AwaitNews() {
-    // 1. Wait.
-    std::vector<pollfd> fds;
-    if (!stopping_ms_) fds.push_back({.fd = stop_fd_, .events = POLLIN, .revents = 0});
+    // 1. Wait. A negative descriptor is never ready.
+    const int stop_fd = stopping_ms_ ? -1 : stop_fd_;
+    std::vector<pollfd> fds = {{.fd = stop_fd, .events = POLLIN, .revents = 0},
+                               {.fd = pause_fd_, .events = POLLIN, .revents = 0}};
     bool all_speak = true;
     for (const Run& run : runs_) {
       if (!run.job) continue;
@@ -141,7 +144,8 @@ class Sweep {
     // A child that has closed its output ends soon: wait only briefly.
     ::poll(fds.data(), fds.size(), all_speak ? kTickMs : 2);
     // 2. Handle a stop first, so that the ends of runs below count as stopped.
-    if (!stopping_ms_ && fds.front().revents != 0) Stop();
+    if (fds[0].revents != 0) Stop();
+    if (fds[1].revents != 0) Pause();
     for (Run& run : runs_) {
       if (!run.job) continue;
       run.job->Read();
@@ -155,6 +159,24 @@ class Sweep {
         "interrupted: the runs under way write their checkpoints; once more ends it at once",
         LogLevel::kWarn);
     SignalAll(SIGINT, SIGTERM);
+  }
+
+  // Ctrl-Z reaches only us.
+  void Pause() {
+    // 1. Stop.
+    eventfd_t ignored = 0;
+    ::eventfd_read(pause_fd_, &ignored);
+    console_.Clear();
+    const std::int64_t began_ms = NowMs();
+    for (Run& run : runs_) {
+      if (run.job) run.job->Pause();
+    }
+    ::kill(::getpid(), SIGSTOP);  // returns after a SIGCONT
+    // 2. Go on. The time between does not count.
+    const std::int64_t paused_ms = NowMs() - began_ms;
+    if (stopping_ms_) *stopping_ms_ += paused_ms;
+    for (Run& run : runs_) run.started_ms += paused_ms;
+    SignalAll(SIGCONT, SIGCONT);
   }
 
   void SignalAll(int to_training, int to_evaluation) {
@@ -261,7 +283,7 @@ class Sweep {
   std::vector<PointOutcome> points_;
   std::vector<Run> runs_;  // in the order in which they are started
   std::vector<double> finished_s_;
-  int stop_fd_ = -1;
+  int stop_fd_ = -1, pause_fd_ = -1;
   std::optional<std::int64_t> stopping_ms_;
   std::string json_problem_;
 };

@@ -136,6 +136,8 @@ class Job {
   void Read();
   // Returns how the process ended, once; nullopt while it runs.
   std::optional<ChildExit> Reap();
+  // Stops the process and its children, until a SIGCONT.
+  void Pause();
   // Sends `signal` to the process; SIGKILL to its whole process group.
   void Signal(int signal);
 
