@@ -70,6 +70,9 @@ Actions SupervisorPolicy::OnStatus(std::int64_t now_ms, const learner::RunStatus
   learner_.reported_ms = now_ms;
   const bool starts = LearnerStarts();
   if (starts) learner_.since_ms = now_ms;
+  if (!status_) {  // until now no actor could have worked
+    for (Actor& actor : actors_) actor.backoff.deaths = 0;
+  }
   NoteJoined(now_ms, status);
   if (!learner_.first_steps) learner_.first_steps = status.steps;
   learner_.progress = learner_.progress || status.steps > *learner_.first_steps;
@@ -165,6 +168,7 @@ void SupervisorPolicy::ReplaceActor(std::int64_t now_ms, int slot, const std::st
 bool SupervisorPolicy::GaveUpOn(std::int64_t now_ms, int slot, const std::string& reason,
                                 Actions& out) {
   constexpr const char* kEnded = "{} ended {} times in a row before its first accepted gradient";
+  if (!status_) return false;
   // 1. The run.
   const auto hopeless = [&](const Actor& a) { return a.backoff.deaths >= limits_.actor_deaths; };
   if (std::ranges::all_of(actors_, hopeless)) {

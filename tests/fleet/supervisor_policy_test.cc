@@ -112,7 +112,22 @@ TEST_F(PolicyOfTwo, AnAcceptedGradientEndsTheBackOff) {
   EXPECT_THAT(Deeds(policy_.Tick(230)), Are(StartActor{0}));
 }
 
+// They end when they find no learner.
+TEST_F(PolicyOfOne, ActorsThatEndWhileTheFirstLearnerStartsAreNotGivenUp) {
+  auto die = [&, now = std::int64_t{0}](int times) mutable {
+    for (int death = 0; death < times; ++death) {
+      policy_.OnActorExit(now, 0, 1, Exit(1), "no learner within 60 s");
+      now += 1000;
+      ASSERT_THAT(Deeds(policy_.Tick(now)), Are(StartActor{0}));
+    }
+  };
+  die(20);
+  policy_.OnStatus(20'000, StatusAt(0));
+  die(9);
+}
+
 TEST_F(PolicyOfOne, NoActorThatEverGetsAnywhereEndsTheRun) {
+  policy_.OnStatus(0, StatusAt(0));
   std::int64_t now = 0;
   for (int death = 1; death < 10; ++death) {
     policy_.OnActorExit(now, 0, 1, Exit(1));
@@ -288,6 +303,7 @@ TEST_F(PolicyOfTwo, ActorsHaveTimeToFindANewLearner) {
 // ---- actors that leave
 
 TEST_F(PolicyOfOne, ActorsThatOnlyLeaveAreWarnedOfAndGivenUp) {
+  policy_.OnStatus(0, StatusAt(0));
   std::int64_t now = 0;
   for (int life = 1; life < 10; ++life) {
     EXPECT_THAT(Said(policy_.OnActorExit(now, 0, 77, Exit(0)), LogLevel::kWarn), "");
