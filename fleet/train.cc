@@ -214,6 +214,7 @@ int RunTrain(const TrainOptions& options) {
   RunLog log(plan.run_dir, console);
   const results::HeldDir held_dir(plan.run_dir);
   const KeptConfig config_before(plan);
+  results::RemoveTemporaries(plan.run_dir);
   plan.config.run.dir = plan.run_dir.string();
   results::WriteConfig(plan.run_dir, plan.config);
   if (plan.resume) results::WriteError(plan.run_dir, "");  // no failed run any more

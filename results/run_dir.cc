@@ -69,8 +69,17 @@ constexpr std::array<std::string_view, 10> kOfAStart = {
 constexpr std::array<std::string_view, 3> kLater = {"final_eval.json", kSimulatedMark,
                                                     "sweep.json"};
 
+// Whether a writer that was killed left it beside one of those files (core/file.h).
+bool IsTemporary(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.ends_with(".tmp") && std::ranges::any_of(kOfAStart, [&](std::string_view file) {
+           return name.starts_with(fmt::format("{}.", file));
+         });
+}
+
 bool IsOfAStart(const fs::path& path) {
-  return std::ranges::count(kOfAStart, path.filename().string()) > 0 || IsProbe(path);
+  return std::ranges::count(kOfAStart, path.filename().string()) > 0 || IsProbe(path) ||
+         IsTemporary(path);
 }
 
 // Returns whether a line of metrics.jsonl, or the summary, has steps.
@@ -206,6 +215,13 @@ bool IsFileOfARun(const fs::path& path) {
     }
   }
   return false;
+}
+
+void RemoveTemporaries(const fs::path& run_dir) {
+  std::error_code ignored;
+  for (const fs::path& path : std::vector<fs::path>(fs::directory_iterator(run_dir, ignored), {})) {
+    if (IsTemporary(path)) fs::remove(path, ignored);
+  }
 }
 
 void MarkSimulated(const fs::path& run_dir) {

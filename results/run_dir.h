@@ -25,6 +25,10 @@ bool IsUnused(const std::filesystem::path& run_dir);
 // program must not write it.
 bool IsFileOfARun(const std::filesystem::path& path);
 
+// Removes what killed writers left beside the run's own files; those below checkpoints/ are the
+// learner's. REQUIRES: the caller holds the lock of run_dir/log.
+void RemoveTemporaries(const std::filesystem::path& run_dir);
+
 // Marks a run in virtual time, before its first other file: it must never be resumed or counted as
 // a real one, even if other files are lost.
 void MarkSimulated(const std::filesystem::path& run_dir);

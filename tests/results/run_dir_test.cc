@@ -71,6 +71,8 @@ TEST(RunDirTest, WhatAFailedStartMadeGoesAway) {
     bool free;
   } cases[] = {
       {{{"log", ""}}, true},
+      {{{"log", ""}, {"config.toml.12.0.tmp", "[stal"}}, true},  // killed while it wrote it
+      {{{"log", ""}, {"notes.12.0.tmp", "mine"}}, false},
       {{{"log", "x"}}, false},  // of some other program
       {{{"log", "x"}, {"config.toml", config}}, true},
       {{{"log", "x"}, {"config.toml", "[other]"}}, false},
@@ -97,6 +99,17 @@ TEST(RunDirTest, WhatAFailedStartMadeGoesAway) {
     EXPECT_EQ(ErrorOf([&] { CreateRunDir(dir / "named", false); }).empty(), free) << what;
     for (const char* run : {"run", "named"}) EXPECT_EQ(fs::is_empty(dir / run), free) << what;
   }
+}
+
+TEST(RunDirTest, FilesOfKilledWritersGoAway) {
+  TempDir dir;
+  for (const char* name : {"config.toml", "config.toml.12.0.tmp", "summary.json.7.1.tmp", "a.tmp"})
+    dir.Write(name, "");
+  RemoveTemporaries(dir.path());
+  EXPECT_TRUE(fs::exists(dir / "config.toml") && fs::exists(dir / "a.tmp"));
+  EXPECT_FALSE(fs::exists(dir / "config.toml.12.0.tmp") ||
+               fs::exists(dir / "summary.json.7.1.tmp"));
+  RemoveTemporaries(dir / "absent");
 }
 
 TEST(RunDirTest, AStartThatIsUnderWayIsNotTakenOver) {
