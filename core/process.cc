@@ -1,5 +1,6 @@
 #include "core/process.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
@@ -34,6 +35,15 @@ void Catch(int signal, void (*handler)(int)) {
 }
 
 }  // namespace
+
+void OccupyStandardDescriptors() {
+  // The kernel gives the lowest free number. Read-only: a write is an error (EBADF).
+  int fd = 0;
+  do {
+    fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  } while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd >= 0) close(fd);
+}
 
 int CatchReloadSignal() {
   CHECK(reload_fd < 0);

@@ -10,6 +10,11 @@
 
 namespace starling {
 
+// Occupies those of the descriptors 0, 1 and 2 that the caller of this program closed: a file of a
+// run that got such a number would receive messages. Writes to them fail as before. REQUIRES: called
+// before anything is opened.
+void OccupyStandardDescriptors();
+
 // Returns a descriptor that becomes and stays readable at the first SIGINT, SIGTERM or SIGHUP. A
 // second SIGINT or SIGHUP ends the process at once, as by default, unless `again_ends` is false. A
 // second SIGTERM has no effect. Calls IgnoreFileSizeSignal. REQUIRES: called once, early.

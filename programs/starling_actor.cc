@@ -149,6 +149,7 @@ int Evaluate(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  OccupyStandardDescriptors();
   Options options;
   CLI::App app("One actor: runs environments and pushes gradients to a learner; or its evaluator.",
                "starling-actor");

@@ -213,6 +213,7 @@ int Run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  OccupyStandardDescriptors();
   Options options;
   CLI::App app("One learner: owns the weights, applies the gradients of its actors.",
                "starling-learner");

@@ -28,6 +28,17 @@ TEST(ProgramDir, IsWhereThisTestLies) {
   EXPECT_TRUE(std::filesystem::exists(ProgramDir() / self.filename()));
 }
 
+TEST(OccupyStandardDescriptors, NoFileGetsTheNumberOfAClosedOne) {
+  const int status = StatusInChild([] {
+    close(STDIN_FILENO);
+    close(STDERR_FILENO);
+    OccupyStandardDescriptors();
+    const bool ours = open("/dev/null", O_WRONLY | O_CLOEXEC) > STDERR_FILENO;
+    return ours && write(STDERR_FILENO, "x", 1) < 0 && errno == EBADF ? 0 : 1;
+  });
+  EXPECT_EQ(status, 0);
+}
+
 // In a child: the limit holds for a whole process.
 TEST(CatchStopSignals, AWriteBeyondTheFileSizeLimitFailsInsteadOfKilling) {
   TempDir dir;
