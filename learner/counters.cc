@@ -45,6 +45,7 @@ std::string Counters::Save() const {
       {"frames_refused", frames_refused},
       {"updates", updates},
       {"deadlines", deadlines},
+      {"breaks", breaks},
       {"staleness_counts", staleness.counts()},
       {"staleness_max", staleness.max()},
       {"staleness_mean", staleness.mean()},
@@ -69,6 +70,7 @@ Counters Counters::Restore(const std::string& text) {
     json.at("frames_refused").get_to(counters.frames_refused);
     json.at("updates").get_to(counters.updates);
     json.at("deadlines").get_to(counters.deadlines);
+    counters.breaks = json.value("breaks", counters.breaks);
     counters.staleness = Histogram(json.at("staleness_counts").get<std::vector<std::uint64_t>>(),
                                    json.at("staleness_max").get<std::uint64_t>(),
                                    json.at("staleness_mean").get<double>());

@@ -24,6 +24,8 @@ struct Counters {
   std::map<std::string, std::uint64_t> frames_refused;  // messages by reason
   std::uint64_t updates = 0;
   std::uint64_t deadlines = 0;  // grants that ended by staleness.deadline_s
+  // Times that the run went on without states of its actors: it is not what it would have been.
+  std::uint64_t breaks = 0;
   Histogram staleness;
   std::uint64_t episodes = 0;
   std::uint64_t envs_replaced = 0;  // env processes that died and were restarted

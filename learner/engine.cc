@@ -63,6 +63,7 @@ Engine::Engine(const Config& config, const Start& start, wire::SnapshotWriter& s
       pipeline_(config_, CutOut(start.state, options_.slice), snapshot, journal_, counters_,
                 options_.on_progress) {
   if (options_.exact) pipeline_.SeekCuts();
+  if (!start.checkpoint.empty() && !(options_.exact && start.actors)) ++counters_.breaks;
   journal_.Append(TermRecord{term_, start.state.version, start.state.steps});
   journal_.Append(EntropyRecord{pipeline_.entropy()});
   journal_.Append(HashRecord{start.state.version, HashWeights(start.state.weights)});
@@ -73,7 +74,7 @@ Engine::Engine(const Config& config, const Start& start, wire::SnapshotWriter& s
 Member& Engine::Join(std::uint32_t slot, std::string peer, bool fresh) {
   Member& member = roster_.Join(slot, std::move(peer));
   journal_.Append(JoinRecord{slot, member.incarnation});
-  if (fresh) lives_.Discard(slot);
+  if (fresh && lives_.Discard(slot)) ++counters_.breaks;
   const Lives::Life life = lives_.Of(slot);
   member.life = life.number;
   if (life.state != nullptr || life.number != member.incarnation) {
@@ -325,6 +326,7 @@ RunStatus Engine::Status() const {
                         .dropped = counters_.dropped},
           .frames_refused = counters_.frames_refused,
           .deadlines = counters_.deadlines,
+          .breaks = counters_.breaks,
           .staleness = {.bound = config_.staleness.bound,
                         .max = counters_.staleness.max(),
                         .mean = counters_.staleness.mean(),

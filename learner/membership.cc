@@ -230,6 +230,7 @@ void Membership::OpenWhenReady() {
         "going "
         "on without them; the run is not what it would have been",
         missing, config_.updates.start_timeout_s);
+    ++engine_.counters().breaks;
     engine_.Open();
   } else if (late && here > 0) {
     LogWarn(

@@ -41,6 +41,7 @@ void VisitFields(Status& status, Visitor visit) {
   });
   visit("frames_refused", status.frames_refused);
   visit("deadlines", status.deadlines);
+  visit("breaks", status.breaks);
   visit.Section("staleness", [&](auto section) {
     section("max", status.staleness.max);
     section("mean", status.staleness.mean);

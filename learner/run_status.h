@@ -112,6 +112,7 @@ struct RunStatus {
   GradientStatus gradients{};
   std::map<std::string, std::uint64_t> frames_refused{};  // messages, by reason
   std::uint64_t deadlines = 0;                            // grants that expired
+  std::uint64_t breaks = 0;                               // Counters
   StalenessStatus staleness{};
   int actors_alive = 0;
   std::optional<UnrollStatus> actor_us{};  // absent in a simulation

@@ -104,6 +104,7 @@ Json JsonOf(const RunSummary& summary) {
   if (summary.fleet.actors_given_up > 0) {
     json["actors"]["given_up"] = summary.fleet.actors_given_up;
   }
+  if (training.breaks > 0) json["exact"] = false;
   if (!summary.init_from.empty()) json["init_from"] = summary.init_from;
   if (summary.evaluated) {
     json["eval"] = {{"best", OrNull(summary.evaluated->best)},
@@ -213,6 +214,10 @@ std::vector<std::string> DescribeRun(const RunSummary& summary, int exit_status,
   if (actors_restarted + learner_restarted > 0) {
     lines.push_back(fmt::format("  restarted   actors {} times, the learner {} times",
                                 actors_restarted, learner_restarted));
+  }
+  if (training.breaks > 0) {
+    lines.push_back(fmt::format("  not exact   the run went on without the states of its actors {}",
+                                training.breaks == 1 ? "once" : Plural(training.breaks, "time")));
   }
   if (given_up > 0) {
     lines.push_back(fmt::format("  given up    {} that ended again and again (see the log)",

@@ -175,12 +175,15 @@ TEST_F(CutsTest, ALearnerThatGoesOnFromOneHasTheStatesForItsActors) {
   // An actor that cannot use it begins a life that there was not.
   const Member& afresh = engine_->Join(0, "", /*fresh=*/true);
   EXPECT_EQ(afresh.life, wire::MakeIncarnation(1, 1));
+  EXPECT_EQ(engine_->counters().breaks, 1u);
   EXPECT_THAT(engine_->waiting(), IsEmpty());
 }
 
 TEST_F(CutsTest, WithoutOneLivesAreIncarnations) {
   start_.state.term = 2;
+  start_.checkpoint = "checkpoints/x";
   JoinBoth();
+  EXPECT_EQ(engine_->counters().breaks, 1u);
   EXPECT_EQ(engine_->roster().Find(0)->life, wire::MakeIncarnation(2, 0));
   EXPECT_THAT(Journal<LifeRecord>(), IsEmpty());
 }

@@ -28,6 +28,7 @@ RunStatus FullStatus() {
               {.received = 6, .applied = 3, .merged = 2, .in_flight = 1, .dropped = {{"stale", 2}}},
           .frames_refused = {{"kind", 4}},
           .deadlines = 5,
+          .breaks = 6,
           .staleness = {.bound = 4, .max = 2, .mean = 0.5, .histogram = {1, 1, 1}},
           .actors_alive = 2,
           .actor_us = UnrollStatus{.wait = 1, .refresh = 2, .act = 3, .gradient = 4, .push = 5},
@@ -47,7 +48,7 @@ constexpr const char* kFullLine =
     R"("episodes_cut":9,"envs_replaced":2,"lr":0.25,"entropy_coef":0.125,)"
     R"("losses":{"policy":-1.0,"value":2.0,"entropy":3.0,"grad_norm":4.0},)"
     R"("gradients":{"received":6,"applied":3,"merged":2,"in_flight":1,"dropped":{"stale":2}},)"
-    R"("frames_refused":{"kind":4},"deadlines":5,)"
+    R"("frames_refused":{"kind":4},"deadlines":5,"breaks":6,)"
     R"("staleness":{"max":2,"mean":0.5,"bound":4,"histogram":[1,1,1]},"actors_alive":2,)"
     R"("actor_us":{"wait":1,"refresh":2,"act":3,"gradient":4,"push":5},)"
     R"("time":{"actors":{"wait":1.0,"refresh":2.0,"act":3.0,"gradient":4.0,"push":5.0},)"
