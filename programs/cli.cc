@@ -188,12 +188,22 @@ void AddReplay(CLI::App& app, replay::ReplayOptions& options) {
   CLI::Option* const until = replay.add_option("--until", options.until, "stop after this version")
                                  ->transform(kVersion)
                                  ->type_name("VERSION");
-  replay
-      .add_option("--explain", options.explain,
-                  "only show the gradients of this version: their actors, staleness, norms")
-      ->transform(kVersion)
-      ->type_name("VERSION")
-      ->excludes(until);
+  CLI::Option* const explain =
+      replay
+          .add_option("--explain", options.explain,
+                      "only show the gradients of this version: their actors, staleness, norms")
+          ->transform(kVersion)
+          ->type_name("VERSION")
+          ->excludes(until);
+  CLI::Option* const from = replay.add_flag(
+      "--from-checkpoint", options.from_checkpoint,
+      "begin at the newest checkpoint that has the states of its actors, not at version 0");
+  CLI::Option* const write = replay.add_flag(
+      "--write", options.write,
+      "end with a checkpoint, so that nothing that a killed learner had applied is lost");
+  from->excludes(explain);
+  write->needs(from)->excludes(until)->excludes(explain);
+  replay.add_option("--status-fd", options.status_fd)->group("");  // the supervisor's
 }
 
 void AddSimulate(CLI::App& app, Options& options) {

@@ -31,6 +31,12 @@ std::optional<std::pair<std::uint32_t, std::uint32_t>> ParseSegmentName(std::str
   return std::pair(static_cast<std::uint32_t>(*term), static_cast<std::uint32_t>(*segment));
 }
 
+auto SegmentOf(const std::vector<LineSegment>& line, JournalPosition position) {
+  return std::ranges::find_if(line, [&](const LineSegment& one) {
+    return one.segment.term == position.term && one.segment.segment == position.segment;
+  });
+}
+
 std::optional<JournalHeader> HeaderOf(const Segment& segment) {
   try {
     return SegmentReader(segment.path).header();
@@ -96,6 +102,13 @@ std::optional<JournalRecord> SegmentReader::Next() {
   return record;
 }
 
+void SegmentReader::Skip(std::uint64_t offset) {
+  if (::lseek(file_.get(), static_cast<off_t>(offset), SEEK_SET) < 0) Throw(errno, path_);
+  buffer_.clear();
+  begin_ = 0;
+  offset_ = offset;
+}
+
 // ---- the directory
 
 std::string SegmentName(std::uint32_t term, std::uint32_t segment) {
@@ -143,10 +156,27 @@ std::vector<LineSegment> LineOf(const std::filesystem::path& journal) {
   return line;
 }
 
+bool Covers(const std::vector<LineSegment>& line, JournalPosition position) {
+  const auto in = SegmentOf(line, position);
+  return in != line.end() &&
+         position.offset <= in->end.value_or(std::filesystem::file_size(in->segment.path));
+}
+
 // ---- the run
 
-JournalReader::JournalReader(const std::filesystem::path& journal) : line_(LineOf(journal)) {
-  segment_.emplace(line_.front().segment.path);
+JournalReader::JournalReader(const std::filesystem::path& journal, JournalPosition from)
+    : line_(LineOf(journal)) {
+  if (from.offset == 0) {
+    segment_.emplace(line_.front().segment.path);
+    return;
+  }
+  if (!Covers(line_, from)) {
+    throw JournalUnreadable(fmt::format("{} does not reach to byte {} of {}", journal.string(),
+                                        from.offset, SegmentName(from.term, from.segment)));
+  }
+  index_ = static_cast<std::size_t>(SegmentOf(line_, from) - line_.begin());
+  segment_.emplace(line_[index_].segment.path);
+  segment_->Skip(from.offset);
 }
 
 std::optional<JournalRecord> JournalReader::Next() {
@@ -168,6 +198,26 @@ std::optional<JournalRecord> JournalReader::Next() {
 JournalPosition JournalReader::position() const {
   const Segment& segment = line_[index_].segment;
   return {segment.term, segment.segment, segment_->offset()};
+}
+
+// ---- behind a checkpoint
+
+JournalTail TailOf(const std::filesystem::path& journal, JournalPosition from) {
+  JournalReader reader(journal, from);
+  JournalTail tail{.end = from};
+  while (const auto record = reader.Next()) {
+    const auto* update = std::get_if<UpdateRecord>(&*record);
+    if (update == nullptr) continue;
+    ++tail.updates;
+    tail.version = update->version;
+    tail.steps = update->steps;
+    tail.end = reader.position();
+  }
+  tail.damaged = reader.ending() == JournalEnding::kDamaged;
+  if (tail.damaged) {
+    tail.where = fmt::format("{}, byte {}", reader.path().string(), reader.position().offset);
+  }
+  return tail;
 }
 
 }  // namespace starling::learner

@@ -42,6 +42,8 @@ class SegmentReader {
   std::uint64_t offset() const { return offset_; }
   // Why Next returned nullopt.
   JournalEnding ending() const { return ending_; }
+  // Goes on at this byte. REQUIRES: Next was not called; a record begins there, or the file ends.
+  void Skip(std::uint64_t offset);
 
  private:
   bool Fill(std::size_t bytes);
@@ -78,12 +80,15 @@ struct LineSegment {
 // to the one that follows none, or whose predecessor is missing. Throws as SegmentReader if there
 // is no segment with a header.
 std::vector<LineSegment> LineOf(const std::filesystem::path& journal);
+// Returns whether the line can be read from `position` on.
+bool Covers(const std::vector<LineSegment>& line, JournalPosition position);
 
 // The records of a run, in order, without those that a restarted learner left behind.
 class JournalReader {
  public:
-  // `journal`: RUN/journal. Throws as SegmentReader.
-  explicit JournalReader(const std::filesystem::path& journal);
+  // `journal`: RUN/journal. Begins behind `from`; nowhere: with the oldest record. Throws as
+  // SegmentReader, and JournalUnreadable if the line does not cover `from`.
+  explicit JournalReader(const std::filesystem::path& journal, JournalPosition from = {});
 
   // Of the oldest segment. Its `after` is somewhere if earlier ones are missing.
   const JournalHeader& header() const { return line_.front().header; }
@@ -101,5 +106,18 @@ class JournalReader {
   std::optional<SegmentReader> segment_;
   JournalEnding ending_ = JournalEnding::kEnd;
 };
+
+// ---- behind a checkpoint
+
+// The updates that a journal holds behind a position.
+struct JournalTail {
+  std::uint64_t updates = 0;
+  std::uint64_t version = 0, steps = 0;  // after the last of them
+  JournalPosition end{};                 // behind its record
+  bool damaged = false;                  // more records follow, which cannot be read
+  std::string where{};                   // the damage: "RUN/journal/t0001-s000000, byte 1234"
+};
+// Throws as JournalReader.
+JournalTail TailOf(const std::filesystem::path& journal, JournalPosition from);
 
 }  // namespace starling::learner

@@ -13,6 +13,7 @@
 #include "learner/storage/checkpoint.h"
 #include "monitor/console.h"
 #include "results/trained.h"
+#include "tools/replay/redo.h"
 #include "tools/replay/replayer.h"
 
 namespace starling::replay {
@@ -20,30 +21,9 @@ namespace {
 
 // Throws UserError if a run with this configuration cannot be replayed.
 Config ConfigOf(const std::filesystem::path& run_dir) {
-  const std::filesystem::path path = run_dir / "config.toml";
-  if (!std::filesystem::is_regular_file(path)) {
-    throw UserError(run_dir.string() + " is no run directory: it has no config.toml");
-  }
-  Config config = LoadConfig(path);
-  if (config.learner.apply == ApplyMode::kHogwild) {
-    throw UserError(
-        fmt::format("{} cannot be replayed: its weights were applied by learner.apply = "
-                    "\"hogwild\", whose threads overwrite each other in an order that no "
-                    "journal holds",
-                    run_dir.string()));
-  }
-  if (config.learner.shards > 1) {
-    throw UserError(fmt::format(
-        "{} cannot be replayed: learner.shards = {}, and an actor's slices of the weights "
-        "may be of different versions, which the journal does not hold",
-        run_dir.string(), config.learner.shards));
-  }
-  for (const char* elsewhere : {"gym:", "plugin:"}) {
-    if (!config.env.name.starts_with(elsewhere)) continue;
-    throw UserError(
-        fmt::format("{} cannot be replayed: its random numbers are not Starling's; only "
-                    "bundled envs can",
-                    config.env.name));
+  Config config = ConfigOfRun(run_dir);
+  if (const std::string why = WhyNotReplayed(config); !why.empty()) {
+    throw UserError(fmt::format("{} cannot be replayed: {}", run_dir.string(), why));
   }
   return config;
 }
@@ -106,15 +86,24 @@ class Goal {
   bool passed_ = false;
 };
 
-// The first weights of the run.
-learner::InitialNet FirstWeights(const Config& config) {
-  try {
-    return results::InitialNetOf(config);
-  } catch (const UserError& error) {
-    if (config.run.init_from.empty()) throw;
-    throw UserError(
-        fmt::format("{} (run.init_from: a replay begins with those weights)", error.what()));
+// Where the replay begins. Throws UserError if it cannot.
+Beginning BeginningOf(const ReplayOptions& options, const JournalSummary& journal,
+                      const Config& config) {
+  if (!options.from_checkpoint && !journal.pruned) return AtFirstWeights(config);
+  auto cut = options.from_checkpoint ? AtNewestCut(options.run_dir) : AtOldestCut(options.run_dir);
+  if (!cut && options.from_checkpoint) {
+    throw UserError(fmt::format("{} has no checkpoint with the states of its actors to begin at",
+                                options.run_dir.string()));
   }
+  if (!cut) {
+    throw UserError(fmt::format(
+        "{} begins at version {}, and there is no checkpoint with the states of its actors after "
+        "that to begin at",
+        (options.run_dir / "journal").string(), journal.first));
+  }
+  const std::string why = options.from_checkpoint ? "" : ": the journal before it was pruned";
+  std::printf("the replay begins at %s%s\n", cut->name.c_str(), why.c_str());
+  return *std::move(cut);
 }
 
 // Replays until version `last`, or until the weights differ from the run's.
@@ -124,7 +113,7 @@ void Replay(JournalAhead& journal, std::uint64_t last, Replayer& replayer, Goal&
   goal.Pass(replayer);
   while (const auto record = journal.Next()) {
     const bool update = std::holds_alternative<learner::UpdateRecord>(*record);
-    if (update && replayer.version() == last) return;
+    if (update && replayer.version() >= last) return;
     if (!replayer.Do(*record)) return;
     if (update) goal.Pass(replayer);
     ShowProgress(console, replayer.version(), last, clock.NowMs());
@@ -138,6 +127,7 @@ std::string Counted(std::uint64_t count, const char* one, const char* many) {
 }  // namespace
 
 int RunReplay(const ReplayOptions& options) {
+  if (options.write) return RunRedo(options);
   if (options.explain) {
     std::printf("%s", ToText(FindUpdate(options.run_dir, *options.explain)).c_str());
     return kExitDone;
@@ -145,9 +135,8 @@ int RunReplay(const ReplayOptions& options) {
   const JournalSummary journal = ScanJournal(options.run_dir);
   // 1. Journal, configuration and first weights must be of one run.
   const Config config = ConfigOf(options.run_dir);
-  const learner::InitialNet net = FirstWeights(config);
-  if (net.layout.fingerprint() != journal.header.fingerprint ||
-      config.run.seed != journal.header.seed) {
+  const std::uint64_t fingerprint = results::LayoutOf(config).fingerprint();
+  if (fingerprint != journal.header.fingerprint || config.run.seed != journal.header.seed) {
     throw UserError(fmt::format("the journal and the configuration in {} are not of one run",
                                 options.run_dir.string()));
   }
@@ -160,8 +149,10 @@ int RunReplay(const ReplayOptions& options) {
   FlushDenormals();
   const SteadyClock clock;
   const std::int64_t begin = clock.NowMs();
-  JournalAhead ahead(options.run_dir);
-  Replayer replayer(config, ahead, net.initial, net.layout.fingerprint());
+  Beginning beginning = BeginningOf(options, journal, config);
+  const std::uint64_t first = beginning.state.version;
+  JournalAhead ahead(options.run_dir, beginning.journal);
+  Replayer replayer(config, ahead, std::move(beginning), fingerprint);
   Goal goal(options.run_dir);
   if (replayer.difference().empty()) Replay(ahead, last, replayer, goal);
   if (!replayer.difference().empty()) {
@@ -172,7 +163,7 @@ int RunReplay(const ReplayOptions& options) {
   // 3. Report the proof, or the reason why there is none.
   const bool proven = goal.passed() && goal.Error().empty();
   const std::string text = fmt::format(
-      "replayed {} in {:.1f} s: {}{}", Counted(replayer.version(), "version", "versions"),
+      "replayed {} in {:.1f} s: {}{}", Counted(replayer.version() - first, "version", "versions"),
       static_cast<double>(clock.NowMs() - begin) / 1000,
       Counted(replayer.hashes(), "hash agrees", "hashes agree"),
       proven ? ", weights and optimizer are those of " + goal.name() + ", bit for bit" : "");

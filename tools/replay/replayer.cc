@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "actors/gradient_message.h"
 #include "core/check.h"
 #include "learner/apply/optimizer.h"
 #include "learner/apply/schedule.h"
@@ -19,18 +20,26 @@ wire::SnapshotMeta Meta(std::uint64_t version) { return {.term = kTerm, .version
 
 }  // namespace
 
-Replayer::Replayer(const Config& config, JournalAhead& ahead, std::span<const float> initial,
+Replayer::Replayer(const Config& config, JournalAhead& ahead, Beginning beginning,
                    std::uint64_t fingerprint)
     : config_(config),
       ahead_(ahead),
-      snapshot_({}, initial.size(), fingerprint, kTerm),
+      snapshot_({}, beginning.state.weights.size(), fingerprint, kTerm),
       reader_(snapshot_),
-      lanes_({.optimizer = learner::MakeOptimizerSpec(config.optimizer), .size = initial.size()},
-             initial, {}, snapshot_, Meta(0), [this] { applied_.release(); }),
-      gradient_(initial.size()) {
-  if (const auto expected = ahead_.HashOf(0)) {
-    CompareHash(0, *expected, learner::HashWeights(initial));
+      lanes_({.optimizer = learner::MakeOptimizerSpec(config.optimizer),
+              .size = beginning.state.weights.size()},
+             beginning.state.weights, beginning.state.optimizer_state, snapshot_,
+             Meta(beginning.state.version), [this] { applied_.release(); }),
+      actors_(config, std::move(beginning.actors)),
+      counters_(std::move(beginning.counters)),
+      gradient_(beginning.state.weights.size()),
+      version_(beginning.state.version),
+      steps_(beginning.state.steps),
+      optimizer_step_(beginning.state.optimizer_step) {
+  if (const auto expected = ahead_.HashOf(version_)) {
+    CompareHash(version_, *expected, learner::HashWeights(beginning.state.weights));
   }
+  Keep(version_, beginning.entropy);  // if its term goes on
 }
 
 bool Replayer::Do(const learner::JournalRecord& record) {
@@ -38,8 +47,12 @@ bool Replayer::Do(const learner::JournalRecord& record) {
     Begin(*term);
   } else if (const auto* first = std::get_if<learner::EntropyRecord>(&record)) {
     Keep(version_, first->entropy);
+  } else if (const auto* life = std::get_if<learner::LifeRecord>(&record)) {
+    actors_.OnLife(*life);
   } else if (const auto* death = std::get_if<learner::DeathRecord>(&record)) {
-    actors_.erase({death->slot, death->incarnation});
+    actors_.OnDeath(*death);
+  } else if (const auto* lost = std::get_if<learner::LostRecord>(&record)) {
+    if (lost->why == learner::LostWhy::kDeadline) ++counters_.deadlines;
   } else if (const auto* arrival = std::get_if<learner::ArrivalRecord>(&record)) {
     Compute(*arrival);
   } else if (const auto* update = std::get_if<learner::UpdateRecord>(&record)) {
@@ -48,9 +61,9 @@ bool Replayer::Do(const learner::JournalRecord& record) {
   return difference_.empty();
 }
 
-// A learner starts, or restarts at our version. All actors join again.
+// A learner starts, or restarts at our version. Gradients that it held before are lost.
 void Replayer::Begin(const learner::TermRecord& term) {
-  actors_.clear();
+  actors_.Begin(term.term);
   held_.clear();
   if (term.version != version_) {
     difference_ = fmt::format("the journal goes on at version {} after {}", term.version, version_);
@@ -60,39 +73,16 @@ void Replayer::Begin(const learner::TermRecord& term) {
   Keep(version_, learner::EntropyCoef(config_.loss, config_.run.steps, term.steps));
 }
 
-// Returns the number of envs of the gradient's actor, which may differ between actors but never
-// changes; nullopt if difference_ is set.
-std::optional<std::int64_t> Replayer::EnvsOf(const learner::ArrivalRecord& arrival) {
-  const auto known = actors_.find({arrival.slot, arrival.incarnation});
-  const std::int64_t unroll = config_.actors.unroll, samples = arrival.samples;
-  if (samples < 1 || samples > kMaxSamples || samples % unroll != 0) {
-    difference_ = fmt::format(
-        "a gradient of actor {} has {} samples, which should be whole unrolls of actors.unroll = "
-        "{}, at most {}",
-        arrival.slot, samples, unroll, kMaxSamples);
-  } else if (known != actors_.end() && known->second.envs * unroll != samples) {
-    difference_ = fmt::format("a gradient of actor {} has {} samples, and its last one had {}",
-                              arrival.slot, samples, known->second.envs * unroll);
-  } else {
-    return samples / unroll;
-  }
-  return std::nullopt;
-}
-
-actors::Rollout& Replayer::ActorOf(const learner::ArrivalRecord& arrival, std::int64_t envs) {
-  Actor& actor = actors_[{arrival.slot, arrival.incarnation}];
-  if (actor.rollout == nullptr) {
-    Config config = config_;
-    config.actors.envs_per_actor = envs;
-    actor = {envs, std::make_unique<actors::Rollout>(config, arrival.slot, arrival.incarnation)};
-  }
-  return *actor.rollout;
-}
-
 // Computes a gradient even if it was refused, because its actor's environments have advanced.
 void Replayer::Compute(const learner::ArrivalRecord& arrival) {
-  const auto envs = EnvsOf(arrival);
-  if (!envs) return;
+  // 1. The actor and the weights that it had.
+  actors::Rollout* actor = nullptr;
+  try {
+    actor = &actors_.Of(arrival);
+  } catch (const ActorError& error) {
+    difference_ = error.what();
+    return;
+  }
   const auto base = versions_.find(arrival.base_version);
   if (base == versions_.end()) {
     difference_ =
@@ -100,14 +90,27 @@ void Replayer::Compute(const learner::ArrivalRecord& arrival) {
                     arrival.slot, arrival.base_version);
     return;
   }
-  actors::Rollout& actor = ActorOf(arrival, *envs);
-  Version& version = base->second;
-  std::ranges::copy(version.weights, actor.weights().begin());
-  const actors::RolloutGradient gradient = actor.Run(version.entropy, gradient_);
-  actor.TakeEpisodes();
+  // 2. Its unroll.
+  std::ranges::copy(base->second.weights, actor->weights().begin());
+  const actors::RolloutGradient gradient = actor->Run(base->second.entropy, gradient_);
+  Count(arrival, actors::GradientMessage(gradient, actor->TakeEpisodes()));
   if (ahead_.UsesOf(arrival.base_version) == 0) versions_.erase(base);
+  // 3. It waits for its update.
   if (arrival.outcome != static_cast<std::uint8_t>(wire::Outcome::kNone)) return;
-  held_[{arrival.slot, arrival.incarnation, arrival.sequence}] = {gradient_, gradient.samples};
+  held_[{arrival.slot, arrival.incarnation, arrival.sequence}] = {gradient_, gradient.samples,
+                                                                  arrival.base_version};
+}
+
+// Counts it as the engine did, which takes no episodes from a gradient with a defect.
+void Replayer::Count(const learner::ArrivalRecord& arrival, const wire::Gradient& message) {
+  using enum wire::Outcome;
+  const auto outcome = static_cast<wire::Outcome>(arrival.outcome);
+  ++counters_.received;
+  if (outcome != kNone) counters_.AddDropped(outcome);
+  for (const auto defect : {kDuplicate, kBadSamples, kNoBuffer, kNotFinite, kNormTooLarge}) {
+    if (outcome == defect) return;
+  }
+  for (const wire::Episode& episode : message.episodes) counters_.AddEpisode(episode);
 }
 
 void Replayer::Apply(const learner::UpdateRecord& record) {
@@ -122,7 +125,11 @@ void Replayer::Apply(const learner::UpdateRecord& record) {
       return;
     }
     samples += gradients.emplace_back(std::move(held.mapped())).samples;
+    counters_.staleness.Add(record.version - 1 - gradients.back().base);
   }
+  ++counters_.updates;
+  counters_.applied += gradients.size();
+  if (gradients.size() > 1) counters_.merged += gradients.size();
   // 2. Compose the update as the learner did.
   learner::Update update;
   update.version = record.version;
@@ -133,7 +140,7 @@ void Replayer::Apply(const learner::UpdateRecord& record) {
   }
   update.lr = record.lr;
   update.scale = record.scale;
-  update.optimizer_step = record.version;
+  update.optimizer_step = ++optimizer_step_;
   update.meta = Meta(record.version);
   const auto expected = ahead_.HashOf(record.version);
   update.hash = expected.has_value();
@@ -141,8 +148,20 @@ void Replayer::Apply(const learner::UpdateRecord& record) {
   CHECK(lanes_.Submit(&update), "the lane took no update {}", record.version);
   applied_.acquire();
   version_ = record.version;
+  steps_ = record.steps;
   if (expected) CompareHash(version_, *expected, update.WeightsHash());
   Keep(version_, record.entropy);
+}
+
+learner::CheckpointContent Replayer::Content() {
+  learner::StateCopy now = lanes_.CaptureNow();
+  return {.state = {.version = version_,
+                    .steps = steps_,
+                    .optimizer_step = optimizer_step_,
+                    .weights = std::move(now.weights),
+                    .optimizer_state = std::move(now.state)},
+          .counters = counters_.Save(),
+          .actors = actors_.Save()};
 }
 
 void Replayer::CompareHash(std::uint64_t version, std::uint64_t expected, std::uint64_t hash) {

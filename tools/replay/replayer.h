@@ -3,9 +3,11 @@
 // The replay is in one process: every actor's unrolls on the weights that it had, and every update
 // with its gradients, in the order of the journal.
 //
-// The gradients of an actor depend on its random streams, which derive from (seed, slot,
-// incarnation), and on the weights, so the order in the journal determines all of them. The unrolls
-// of a killed actor end; a killed learner lost the updates that its journal lacks.
+// The gradients of an actor depend on its random streams, which derive from (seed, slot, life), and
+// on the weights, so the order in the journal determines all of them. The unrolls of a killed actor
+// end; those of actors whose learner was killed go on in its next term if that restored them.
+//
+// A replay begins at version 0, or at a cut: a checkpoint with the states of its actors.
 //
 // Thread safety: one thread calls it; the lane is a thread of its own.
 #pragma once
@@ -13,18 +15,19 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <optional>
 #include <semaphore>
-#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
 
-#include "actors/rollout.h"
 #include "core/config/config.h"
 #include "learner/apply/lanes.h"
+#include "learner/counters.h"
+#include "tools/replay/beginning.h"
+#include "tools/replay/replayed_actors.h"
 #include "tools/replay/run_journal.h"
+#include "wire/protocol.h"
 #include "wire/snapshot.h"
 
 namespace starling::replay {
@@ -33,6 +36,9 @@ struct ReplayOptions {
   std::filesystem::path run_dir;
   std::optional<std::uint64_t> until;    // version
   std::optional<std::uint64_t> explain;  // version: only print its gradients
+  bool from_checkpoint = false;          // begin at the newest cut
+  bool write = false;                    // and end with a checkpoint: RunRedo
+  int status_fd = -1;                    // for the progress of a redo, to the supervisor
 };
 
 // Returns the exit status: kExitDone if the weights equal the run's, bit for bit, at every hash and
@@ -42,8 +48,8 @@ int RunReplay(const ReplayOptions& options);
 
 class Replayer {
  public:
-  // Starts at version 0 with the weights `initial`. `ahead` must outlive the replayer.
-  Replayer(const Config& config, JournalAhead& ahead, std::span<const float> initial,
+  // `ahead` begins at `beginning`, too, and must outlive the replayer.
+  Replayer(const Config& config, JournalAhead& ahead, Beginning beginning,
            std::uint64_t fingerprint);
 
   // Does the record that `ahead` returned last. Returns false and sets difference() if the weights
@@ -54,16 +60,16 @@ class Replayer {
   std::uint64_t hashes() const { return hashes_; }  // compared so far and equal
   const std::string& difference() const { return difference_; }
   learner::StateCopy Now() const { return lanes_.CaptureNow(); }
+  // What a checkpoint of this version holds, right behind its update. Without term and position.
+  learner::CheckpointContent Content();
 
  private:
-  using Life = std::pair<std::uint32_t, std::uint32_t>;  // slot, incarnation
-  struct Actor {
-    std::int64_t envs = 0;
-    std::unique_ptr<actors::Rollout> rollout;
-  };
+  using Key =
+      std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;  // slot, incarnation, sequence
   struct Gradient {
     std::vector<float> values;
     std::uint32_t samples = 0;
+    std::uint64_t base = 0;
   };
   // A version on which more gradients will be computed.
   struct Version {
@@ -73,8 +79,7 @@ class Replayer {
 
   void Begin(const learner::TermRecord& term);
   void Compute(const learner::ArrivalRecord& arrival);
-  std::optional<std::int64_t> EnvsOf(const learner::ArrivalRecord& arrival);
-  actors::Rollout& ActorOf(const learner::ArrivalRecord& arrival, std::int64_t envs);
+  void Count(const learner::ArrivalRecord& arrival, const wire::Gradient& message);
   void Apply(const learner::UpdateRecord& update);
   void Keep(std::uint64_t version, double entropy);
   void CompareHash(std::uint64_t version, std::uint64_t expected, std::uint64_t hash);
@@ -85,11 +90,12 @@ class Replayer {
   wire::SnapshotReader reader_;
   std::binary_semaphore applied_{0};
   learner::Lanes lanes_;
-  std::map<Life, Actor> actors_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, Gradient> held_;
+  ReplayedActors actors_;
+  learner::Counters counters_;
+  std::map<Key, Gradient> held_;
   std::map<std::uint64_t, Version> versions_;
   std::vector<float> gradient_;  // scratch
-  std::uint64_t version_ = 0, hashes_ = 0;
+  std::uint64_t version_, steps_, optimizer_step_, hashes_ = 0;
   std::string difference_;
 };
 

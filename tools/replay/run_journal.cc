@@ -19,10 +19,10 @@ using learner::JournalRecord;
 using learner::TermRecord;
 using learner::UpdateRecord;
 
-JournalReader Open(const std::filesystem::path& run_dir) {
+JournalReader Open(const std::filesystem::path& run_dir, learner::JournalPosition from = {}) {
   const std::filesystem::path path = run_dir / "journal";
   try {
-    return JournalReader(path);
+    return JournalReader(path, from);
   } catch (const std::system_error& error) {
     throw UserError(fmt::format("{} cannot be read ({}): a run is replayed from its journal",
                                 path.string(), error.code().message()));
@@ -49,19 +49,23 @@ std::string WhyItEnds(const JournalReader& reader, std::uint64_t version) {
 
 JournalSummary ScanJournal(const std::filesystem::path& run_dir) {
   JournalReader reader = Open(run_dir);
-  // 1. The run's own first record comes first.
+  // 1. The run's own first record comes first, or a segment that follows another one.
+  const bool pruned = reader.header().after.offset > 0;
   auto record = reader.Next();
   const auto* begin = record ? std::get_if<TermRecord>(&*record) : nullptr;
-  if (begin == nullptr || begin->version != 0) {
+  if (!pruned && (begin == nullptr || begin->version != 0)) {
     throw UserError(
         fmt::format("{} does not begin with the run: it was lost or damaged, so nothing "
                     "can be replayed",
                     (run_dir / "journal").string()));
   }
   // 2. The rest.
-  JournalSummary summary{.header = reader.header(), .torn = {}};
+  JournalSummary summary{.header = reader.header(), .pruned = pruned, .torn = {}};
   for (; record; record = reader.Next()) {
-    if (const auto* update = std::get_if<UpdateRecord>(&*record)) summary.last = update->version;
+    const auto* update = std::get_if<UpdateRecord>(&*record);
+    if (update == nullptr) continue;
+    if (summary.first == 0) summary.first = update->version;
+    summary.last = update->version;
   }
   summary.torn = WhyItEnds(reader, summary.last);
   summary.damaged = reader.ending() == JournalEnding::kDamaged;
@@ -107,11 +111,11 @@ UpdateDetails FindUpdate(const std::filesystem::path& run_dir, std::uint64_t ver
     if (details->update.version == version) return *std::move(details);
   }
   const JournalSummary summary = ScanJournal(run_dir);
-  throw UserError(fmt::format("the journal holds no version {}: {}{}{}", version,
-                              summary.last > 0
-                                  ? fmt::format("it has those from 1 to {}", summary.last)
-                                  : "it has no updates",
-                              summary.torn.empty() ? "" : "; ", summary.torn));
+  throw UserError(fmt::format(
+      "the journal holds no version {}: {}{}{}", version,
+      summary.last > 0 ? fmt::format("it has those from {} to {}", summary.first, summary.last)
+                       : "it has no updates",
+      summary.torn.empty() ? "" : "; ", summary.torn));
 }
 
 std::string ToText(const UpdateDetails& details) {
@@ -136,7 +140,8 @@ std::string ToText(const UpdateDetails& details) {
 
 // ---- looking ahead
 
-JournalAhead::JournalAhead(const std::filesystem::path& run_dir) : reader_(Open(run_dir)) {}
+JournalAhead::JournalAhead(const std::filesystem::path& run_dir, learner::JournalPosition from)
+    : reader_(Open(run_dir, from)) {}
 
 std::optional<JournalRecord> JournalAhead::Next() {
   if (ahead_.empty() && !Read()) return std::nullopt;

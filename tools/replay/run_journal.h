@@ -20,12 +20,13 @@ namespace starling::replay {
 // What one pass over a journal finds.
 struct JournalSummary {
   learner::JournalHeader header;
-  std::uint64_t last = 0;  // version; the first is 0
-  std::string torn;        // the reason of an early end, or ""
-  bool damaged = false;    // a record is wrong, not only missing
+  std::uint64_t first = 0, last = 0;  // versions of its updates; 0: it has none
+  bool pruned = false;                // segments before `first` were removed
+  std::string torn;                   // the reason of an early end, or ""
+  bool damaged = false;               // a record is wrong, not only missing
 };
-// Throws UserError with the file's name if the journal is missing, unreadable or without its
-// beginning.
+// Throws UserError with the file's name if the journal is missing, unreadable, or begins in the
+// middle of the run where no segment was removed.
 JournalSummary ScanJournal(const std::filesystem::path& run_dir);
 
 // ---- updates
@@ -73,8 +74,8 @@ std::string ToText(const UpdateDetails& update);
 // memory: as many as arrive while the slowest actor computes.
 class JournalAhead {
  public:
-  // Throws UserError as ScanJournal.
-  explicit JournalAhead(const std::filesystem::path& run_dir);
+  // Begins behind `from`, a position at which no actor has a grant. Throws UserError as ScanJournal.
+  explicit JournalAhead(const std::filesystem::path& run_dir, learner::JournalPosition from = {});
 
   std::optional<learner::JournalRecord> Next();
   // Returns the number of gradients that follow, not yet returned by Next, on `version`.

@@ -70,6 +70,40 @@ TEST_F(JournalLineTest, WhatAnEarlierLearnerWritesBehindItDoesNotCount) {
   EXPECT_THAT(Deaths(), ElementsAre(1, 4));
 }
 
+TEST_F(JournalLineTest, CanBeReadFromAnyPositionOfTheRun) {
+  JournalWriter first(journal(), kHeader, {.segment_bytes = 1});  // a segment each
+  std::vector<JournalPosition> behind;
+  for (std::uint64_t version = 1; version <= 4; ++version) {
+    first.Append(UpdateRecord{.version = version, .steps = 10 * version});
+    behind.push_back(first.position());
+    first.Append(DeathRecord{});
+    first.Flush();
+  }
+  JournalWriter second(
+      journal(), {.seed = 7, .fingerprint = kHeader.fingerprint, .term = 2, .after = behind[2]});
+  second.Append(TermRecord{.term = 2, .version = 3});
+  second.Append(UpdateRecord{.version = 4, .steps = 44});
+  second.Flush();
+
+  EXPECT_EQ(ReadAll(JournalReader(journal(), behind[1])).size(), 4u);
+  const JournalTail tail = TailOf(journal(), behind[1]);
+  EXPECT_EQ(tail.updates, 2u);
+  EXPECT_EQ(tail.version, 4u);
+  EXPECT_EQ(tail.steps, 44u);
+  EXPECT_EQ(tail.end, second.position());
+  EXPECT_EQ(TailOf(journal(), tail.end).updates, 0u);
+
+  // Not part of the run: the end of the first term, what was removed, what was never written.
+  std::filesystem::remove(journal() / SegmentName(1, behind[0].segment));
+  JournalPosition later = second.position();
+  ++later.offset;
+  EXPECT_TRUE(Covers(LineOf(journal()), behind[2]));
+  for (const JournalPosition nowhere : {behind[3], behind[0], later}) {
+    EXPECT_FALSE(Covers(LineOf(journal()), nowhere));
+    EXPECT_THROW(JournalReader(journal(), nowhere), JournalUnreadable);
+  }
+}
+
 TEST_F(JournalLineTest, ATermIsUsedOnce) {
   GoOn(1, {});
   const JournalPosition cut{1, 0, kHeaderBytes};

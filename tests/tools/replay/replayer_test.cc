@@ -6,7 +6,6 @@
 
 #include "core/file.h"
 #include "learner/storage/journal_writer.h"
-#include "results/trained.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
 
@@ -26,7 +25,6 @@ class ReplayerTest : public testing::Test {
   };
   // Replays the arrival of these, all on version 0. Returns the difference.
   std::string Replay(const std::vector<Gradient>& gradients) {
-    const learner::InitialNet net = results::InitialNetOf(config_);
     {
       learner::JournalWriter journal(dir_ / "journal", {.term = 1});
       journal.Append(learner::TermRecord{.term = 1});
@@ -37,7 +35,7 @@ class ReplayerTest : public testing::Test {
       }
     }
     JournalAhead ahead(dir_.path());
-    Replayer replayer(config_, ahead, net.initial, net.layout.fingerprint());
+    Replayer replayer(config_, ahead, AtFirstWeights(config_), 0);
     while (const auto record = ahead.Next()) {
       if (!replayer.Do(*record)) break;
     }

@@ -1,0 +1,187 @@
+// The tail of a journal is done again, or what is lost is named.
+#include "tools/replay/redo.h"
+
+#include <gmock/gmock.h>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "learner/storage/journal_reader.h"
+#include "learner/storage/run_lock.h"
+#include "tests/support/error_of.h"
+#include "tests/tools/replay/journalled_run.h"
+
+namespace starling::replay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// A run with a cut at version 2, whose learner was killed after version 5.
+class RedoTest : public testing::Test {
+ protected:
+  RedoTest() {
+    run_.BeginTerm();
+    run_.Join(0), run_.Join(1);
+    cut_ = run_.Train(2);
+    learner::WriteCheckpoint(run_.checkpoints(), run_.CheckpointAt(2, cut_));
+    end_ = run_.Train(3);
+    run_.Arrive(0);  // held when the learner was killed
+    run_.Flush();
+  }
+
+  // Returns the exit status; said_ holds the log.
+  int Redo() {
+    testing::internal::CaptureStderr();
+    ReplayOptions options;
+    options.run_dir = run_.dir.path();
+    const int status = RunRedo(options);
+    said_ = testing::internal::GetCapturedStderr();
+    return status;
+  }
+  std::filesystem::path At(std::uint64_t version) const {
+    return run_.checkpoints() / learner::CheckpointName(1, version);
+  }
+  std::vector<std::filesystem::path> Checkpoints() const {
+    return learner::ListCheckpoints(run_.checkpoints());
+  }
+  void ExpectRedone() {
+    const learner::LastGoodResult newest = learner::NewestCut(run_.checkpoints());
+    ASSERT_EQ(newest.path, At(5));
+    learner::CheckpointContent written{.state = *newest.checkpoint,
+                                       .counters = newest.checkpoint->counters,
+                                       .actors = newest.checkpoint->actors};
+    EXPECT_EQ(newest.checkpoint->journal, end_);
+    const learner::CheckpointContent whole = run_.Replay(5);
+    ExpectSame(written, whole);
+    EXPECT_EQ(written.counters, whole.counters);
+  }
+  // Changes the configuration of the run.
+  void Set(const std::string& setting) {
+    run_.dir.Write("config.toml", ToToml(LoadConfig(run_.dir / "config.toml", {setting})));
+  }
+
+  JournalledRun run_;
+  learner::JournalPosition cut_, end_;
+  std::string said_;
+};
+
+TEST_F(RedoTest, TheTailBecomesACheckpointOfItsTerm) {
+  EXPECT_EQ(Redo(), kExitDone) << said_;
+  EXPECT_THAT(said_, HasSubstr("redoing 3 updates (60 steps) after checkpoints/t0001-v000000000002"
+                               ".safetensors"));
+  ExpectRedone();
+  EXPECT_EQ(Redo(), kExitDone);
+  EXPECT_EQ(said_, "") << "nothing is left to do";
+}
+
+TEST_F(RedoTest, TheNextTermGoesOnFromItAndIsRedoneInItsTurn) {
+  ASSERT_EQ(Redo(), kExitDone) << said_;
+  run_.BeginTerm(5, end_);
+  run_.Restore(0, wire::MakeIncarnation(1, 0)), run_.Restore(1, wire::MakeIncarnation(1, 0));
+  run_.Train(1);
+  run_.Flush();
+  ASSERT_EQ(Redo(), kExitDone) << said_;
+  EXPECT_EQ(Checkpoints().back().filename(), learner::CheckpointName(2, 6));
+
+  JournalledRun whole;
+  whole.BeginTerm();
+  whole.Join(0), whole.Join(1);
+  whole.Train(6);
+  ExpectSame(run_.Replay(6), whole.Replay(6));
+}
+
+TEST_F(RedoTest, WithoutAnyCheckpointItBeginsWithTheFirstWeights) {
+  std::filesystem::remove(At(2));
+  EXPECT_EQ(Redo(), kExitDone) << said_;
+  ExpectRedone();
+}
+
+TEST_F(RedoTest, ACheckpointWithoutStatesGetsThem) {
+  auto last = run_.CheckpointAt(5, end_);
+  last.actors.reset();
+  learner::WriteCheckpoint(run_.checkpoints(), last);
+  const std::string before = ReadFile(At(5));
+  EXPECT_EQ(Redo(), kExitDone) << said_;
+  ExpectRedone();
+  EXPECT_EQ(ReadFile(At(5)), before);
+}
+
+// An orderly stop that found no cut: actors had played on, and died.
+TEST_F(RedoTest, ACheckpointFurtherBehindItsUpdateIsReplaced) {
+  run_.Die(0), run_.Die(1);
+  auto last = run_.CheckpointAt(5, run_.journal->position());
+  last.actors.reset();
+  learner::WriteCheckpoint(run_.checkpoints(), last);
+  EXPECT_EQ(Redo(), kExitDone) << said_;
+  ExpectRedone();
+}
+
+TEST_F(RedoTest, WhatIsLostIsNamed) {
+  const std::string lost =
+      "3 updates (60 steps) after checkpoints/t0001-v000000000002.safetensors are lost: ";
+  const struct {
+    const char* setting;
+    const char* why;
+  } kCases[] = {
+      {"checkpoint.exact=false", "checkpoint.exact = false"},
+      {"learner.apply=hogwild", "hogwild"},
+      {"learner.shards=2", "learner.shards = 2"},
+      {"run.seed=4", "the journal and the configuration are not of one run"},
+  };
+  const std::string config = ReadFile(run_.dir / "config.toml");
+  for (const auto& [setting, why] : kCases) {
+    Set(setting);
+    EXPECT_EQ(Redo(), kExitFailed);
+    EXPECT_THAT(said_, HasSubstr(lost)) << setting;
+    EXPECT_THAT(said_, HasSubstr(why)) << setting;
+    run_.dir.Write("config.toml", config);
+  }
+  std::filesystem::remove(learner::ActorStatesPath(At(2)));
+  EXPECT_EQ(Redo(), kExitFailed);
+  EXPECT_THAT(said_, HasSubstr(lost + "no checkpoint has the states of its actors"));
+  EXPECT_THAT(Checkpoints(), ElementsAre(At(2)));
+}
+
+TEST_F(RedoTest, OtherBitsThanTheRunsAreNotWritten) {
+  run_.journal->Append(learner::HashRecord{5, 1234});
+  run_.Flush();
+  EXPECT_EQ(Redo(), kExitFailed);
+  EXPECT_THAT(said_,
+              HasSubstr("are lost: the weights of version 5 are not those that the run had"));
+  EXPECT_THAT(Checkpoints(), ElementsAre(At(2)));
+}
+
+TEST_F(RedoTest, UpToTheDamageOfAJournal) {
+  run_.Arrive(1), run_.Update();
+  run_.Flush();
+  const auto segment = learner::ListSegments(run_.dir / "journal").front().path;
+  std::string bytes = ReadFile(segment);
+  bytes[end_.offset + 20] ^= 1;
+  WriteFileAtomically(segment, bytes);
+  EXPECT_EQ(Redo(), kExitFailed);
+  EXPECT_THAT(said_, HasSubstr("what came after version 5 is lost: the journal is damaged at " +
+                               segment.string() + ", byte "));
+  EXPECT_EQ(Checkpoints().back(), At(5));
+}
+
+TEST_F(RedoTest, AJournalThatEndsBeforeTheCheckpoint) {
+  std::filesystem::remove_all(run_.dir / "journal");
+  EXPECT_EQ(Redo(), kExitFailed);
+  EXPECT_THAT(said_, HasSubstr("what came after checkpoints/t0001-v000000000002.safetensors is "
+                               "lost: "));
+}
+
+TEST_F(RedoTest, UpdatesThatALaterTermHasPassedOver) {
+  learner::ClaimTerm(run_.checkpoints(), learner::CheckpointId{1, 2});
+  EXPECT_EQ(Redo(), kExitFailed);
+  EXPECT_THAT(said_, HasSubstr("are lost: a later start of the learner has gone on without them"));
+}
+
+TEST_F(RedoTest, NotWhileALearnerIsAtWork) {
+  const LockedFile lock = learner::LockRun(run_.dir.path());
+  EXPECT_THAT(ErrorOf([&] { Redo(); }), HasSubstr("is still using it"));
+  testing::internal::GetCapturedStderr();
+}
+
+}  // namespace
+}  // namespace starling::replay

@@ -1,0 +1,95 @@
+#include "tools/replay/beginning.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include "core/error.h"
+#include "learner/apply/schedule.h"
+#include "learner/storage/journal_reader.h"
+#include "results/trained.h"
+
+namespace starling::replay {
+
+Config ConfigOfRun(const std::filesystem::path& run_dir) {
+  const std::filesystem::path path = run_dir / "config.toml";
+  if (!std::filesystem::is_regular_file(path)) {
+    throw UserError(run_dir.string() + " is no run directory: it has no config.toml");
+  }
+  return LoadConfig(path);
+}
+
+std::string WhyNotReplayed(const Config& config) {
+  if (config.learner.apply == ApplyMode::kHogwild) {
+    return "its weights were applied by learner.apply = \"hogwild\", whose threads overwrite each "
+           "other in an order that no journal holds";
+  }
+  if (config.learner.shards > 1) {
+    return fmt::format(
+        "learner.shards = {}, and an actor's slices of the weights may be of different versions, "
+        "which the journal does not hold",
+        config.learner.shards);
+  }
+  for (const char* elsewhere : {"gym:", "plugin:"}) {
+    if (!config.env.name.starts_with(elsewhere)) continue;
+    return fmt::format(
+        "the random numbers of {} are not Starling's; only bundled envs can be "
+        "replayed",
+        config.env.name);
+  }
+  return "";
+}
+
+Beginning AtFirstWeights(const Config& config) {
+  Beginning beginning;
+  try {
+    beginning.state.weights = results::InitialNetOf(config).initial;
+  } catch (const UserError& error) {
+    if (config.run.init_from.empty()) throw;
+    throw UserError(
+        fmt::format("{} (run.init_from: a replay begins with those weights)", error.what()));
+  }
+  beginning.entropy = learner::EntropyCoef(config.loss, config.run.steps, 0);
+  return beginning;
+}
+
+Beginning AtCut(const learner::Checkpoint& cut, const std::filesystem::path& path) {
+  const Config config = ParseConfig(cut.config, path.string());
+  return {.state = cut,
+          .entropy = learner::EntropyCoef(config.loss, config.run.steps, cut.steps),
+          .actors = cut.actors,
+          .journal = cut.journal,
+          .counters = learner::Counters::Restore(cut.counters),
+          .name = "checkpoints/" + path.filename().string()};
+}
+
+std::optional<Beginning> AtNewestCut(const std::filesystem::path& run_dir) {
+  const learner::LastGoodResult cut = learner::NewestCut(run_dir / "checkpoints");
+  if (cut.checkpoint) return AtCut(*cut.checkpoint, cut.path);
+  // No actor has a state at version 0. If later checkpoints are no cuts, all of the run would have to
+  // be done again.
+  learner::LastGoodResult first = learner::LastGood(run_dir / "checkpoints");
+  if (!first.checkpoint || first.checkpoint->version > 0) return std::nullopt;
+  first.checkpoint->actors = learner::ActorStates{.base = first.checkpoint->term};
+  return AtCut(*first.checkpoint, first.path);
+}
+
+std::optional<Beginning> AtOldestCut(const std::filesystem::path& run_dir) {
+  const auto line = learner::LineOf(run_dir / "journal");
+  for (const auto& path : learner::ListCheckpoints(run_dir / "checkpoints")) {
+    const std::filesystem::path states = learner::ActorStatesPath(path);
+    if (!std::filesystem::exists(states)) continue;
+    try {
+      learner::Checkpoint cut = learner::ReadCheckpoint(path);
+      if (!learner::Covers(line, cut.journal)) continue;
+      cut.actors = learner::ReadActorStates(states);
+      return AtCut(cut, path);
+    } catch (const std::runtime_error&) {
+      // A later one may be good.
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace starling::replay

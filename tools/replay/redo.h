@@ -1,0 +1,18 @@
+// `starling replay RUN --from-checkpoint --write`: does the updates again that came after the newest
+// cut, and writes the checkpoint that their learner had no time for. The supervisor runs it before
+// a learner goes on with a run, so that no update is lost of which an actor has heard.
+//
+// It is a process of its own because the learner knows no environments.
+#pragma once
+
+#include "tools/replay/replayer.h"
+
+namespace starling::replay {
+
+// Returns kExitDone if the newest checkpoint holds every update of the journal now, and is a cut.
+// Otherwise logs a warning that names what is lost, changes nothing (with a damaged journal: does
+// what can be read), and returns kExitFailed; the run can go on from its newest checkpoint. Throws
+// UserError if `run_dir` is none, or a learner is at work there.
+int RunRedo(const ReplayOptions& options);
+
+}  // namespace starling::replay
