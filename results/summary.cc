@@ -96,6 +96,7 @@ Json JsonOf(const RunSummary& summary) {
                     {"restarted", summary.fleet.actors_restarted}};
   json["learner"] = {{"restarted", summary.fleet.learner_restarted}};
   json["envs"] = {{"replaced", training.envs_replaced}, {"episodes_cut", training.episodes_cut}};
+  json["exact"] = training.breaks == 0;
   json["time"] = status["time"];
   json["bottleneck"] = NameBottleneck(summary.training.time);
   json["error"] = OrNull(summary.error);
@@ -104,7 +105,6 @@ Json JsonOf(const RunSummary& summary) {
   if (summary.fleet.actors_given_up > 0) {
     json["actors"]["given_up"] = summary.fleet.actors_given_up;
   }
-  if (training.breaks > 0) json["exact"] = false;
   if (!summary.init_from.empty()) json["init_from"] = summary.init_from;
   if (summary.evaluated) {
     json["eval"] = {{"best", OrNull(summary.evaluated->best)},

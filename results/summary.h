@@ -23,11 +23,10 @@ struct FleetCounts {
 // steps_per_second, mean_return (null without an episode), episodes, staleness {bound (a number or
 // "unbounded"), max, mean, histogram}, gradients {received, applied, merged, in_flight (at the
 // end), dropped {reason: n}}, actors {started, restarted}, learner {restarted}, envs {replaced,
-// episodes_cut}, time {actors, learner} (TimeShares), bottleneck (a sentence,
-// or ""), error (why the run failed, a sentence, or null), final_checkpoint (relative to the run
-// directory, or null). Where they apply also: actors {given_up}, exact: false (learner::Counters::
-// breaks), init_from, eval {best, last} (lines of eval.jsonl, or null), simulated: true (times are
-// virtual).
+// episodes_cut}, exact (learner::Counters::breaks is 0), time {actors, learner} (TimeShares),
+// bottleneck (a sentence, or ""), error (why the run failed, a sentence, or null), final_checkpoint
+// (relative to the run directory, or null). Where they apply also: actors {given_up}, init_from,
+// eval {best, last} (lines of eval.jsonl, or null), simulated: true (times are virtual).
 struct RunSummary {
   std::string env;
   std::uint64_t seed = 0;

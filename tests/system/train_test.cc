@@ -30,8 +30,8 @@ TEST_F(TrainTest, ARunLeavesBehindWhatIsPromisedAndNothingElse) {
   EXPECT_THAT(Keys(summary),
               UnorderedElementsAre("env", "seed", "steps", "frames", "updates", "seconds",
                                    "steps_per_second", "mean_return", "episodes", "staleness",
-                                   "gradients", "actors", "learner", "envs", "time", "bottleneck",
-                                   "error", "final_checkpoint"));
+                                   "gradients", "actors", "learner", "envs", "exact", "time",
+                                   "bottleneck", "error", "final_checkpoint"));
   EXPECT_THAT(summary["bottleneck"], testing::HasSubstr("compute"));  // 60,000 real steps
   EXPECT_THAT(Keys(summary["staleness"]),
               UnorderedElementsAre("bound", "max", "mean", "histogram"));
