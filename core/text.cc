@@ -103,7 +103,7 @@ std::string Rounded(double number) {
 }
 
 std::string Plural(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+  return fmt::format("{} {}{}", Grouped(count), noun, count == 1 ? "" : "s");
 }
 
 bool IsOneLine(std::string_view text) { return std::ranges::none_of(text, IsControl); }

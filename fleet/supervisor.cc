@@ -49,6 +49,7 @@ bool Ignored(int signal) {
 
 std::string NameOf(int slot) {
   if (slot == kLearnerSlot) return "learner";
+  if (slot == kRedoSlot) return "redo";
   return slot == kEvaluatorSlot ? "evaluator" : fmt::format("actor {}", slot);
 }
 
@@ -101,6 +102,7 @@ class Supervisor {
   void ForEachAlive(Function function) {
     if (learner_.alive()) function(kLearnerSlot, learner_);
     if (evaluator_.alive()) function(kEvaluatorSlot, evaluator_);
+    if (redo_.alive()) function(kRedoSlot, redo_);
     for (std::size_t slot = 0; slot < actors_.size(); ++slot) {
       if (actors_[slot].alive()) function(static_cast<int>(slot), actors_[slot]);
     }
@@ -108,6 +110,7 @@ class Supervisor {
 
   Process& At(int slot) {
     if (slot == kLearnerSlot) return learner_;
+    if (slot == kRedoSlot) return redo_;
     return slot == kEvaluatorSlot ? evaluator_ : actors_[static_cast<std::size_t>(slot)];
   }
 
@@ -124,7 +127,18 @@ class Supervisor {
     if (finish_) io_.stop();
   }
 
+  void Perform(const StartRedo&) {
+    StartChild(kRedoSlot, {.program = options_.redo_program,
+                           .arguments = {"replay", options_.run_dir.string(), "--from-checkpoint",
+                                         "--write", "--status-fd", std::to_string(kStatusFd)},
+                           .status_pipe = true,
+                           .death_signal = SIGKILL});
+  }
+
   void Perform(const StartLearner& start) {
+    if (options_.before_learner && !std::exchange(learner_started_, true)) {
+      options_.before_learner();
+    }
     ChildSpec spec{.program = options_.learner_program,
                    .arguments = {"--run-dir", options_.run_dir.string()},
                    .status_pipe = true,
@@ -194,10 +208,16 @@ class Supervisor {
                                      });
     process.output->Start();
     if (child.status.get() < 0) return;
-    process.status =
-        std::make_shared<LineReader>(io_, child.status.Release(), kMaxStatusLine,
-                                     [this](std::string_view line) { OnStatusLine(line); });
+    process.status = std::make_shared<LineReader>(
+        io_, child.status.Release(), kMaxStatusLine, [this, slot](std::string_view line) {
+          slot == kRedoSlot ? OnRedoLine(line) : OnStatusLine(line);
+        });
     process.status->Start();
+  }
+
+  void OnRedoLine(std::string_view line) {
+    const std::optional<monitor::RedoStatus> status = monitor::ParseRedoStatus(line);
+    if (status) Do(policy_.OnRedoStatus(NowMs(), *status));
   }
 
   void OnStatusLine(std::string_view line) {
@@ -238,6 +258,8 @@ class Supervisor {
   void Ended(int slot, int pid, const ChildExit& exit, const std::string& reason) {
     if (slot == kLearnerSlot) {
       Do(policy_.OnLearnerExit(NowMs(), pid, exit, reason));
+    } else if (slot == kRedoSlot) {
+      Do(policy_.OnRedoExit(pid, exit, reason));
     } else if (slot == kEvaluatorSlot) {
       const bool results = results::ReadEvalLines(options_.run_dir).size() > results_before_;
       Do(policy_.OnEvaluatorExit(NowMs(), pid, exit, results));
@@ -289,6 +311,7 @@ class Supervisor {
   void ShowProgress() {
     const std::int64_t now = NowMs();
     history_.SetSilent(policy_.learner_silent());
+    history_.SetRedo(policy_.redo());
     if (!options_.screen || !console_.terminal()) return console_.Show(history_.progress(), now);
     const auto draw = [&](const monitor::ProgressStyle& style) {
       const monitor::RunView view = history_.View(now, policy_.processes(), policy_.over());
@@ -320,7 +343,8 @@ class Supervisor {
   asio::io_context io_;
   asio::signal_set signals_;
   asio::steady_timer tick_;
-  Process learner_, evaluator_;
+  Process learner_, evaluator_, redo_;
+  bool learner_started_ = false;
   std::size_t results_before_ = 0;  // lines of eval.jsonl at the evaluator's start
   std::vector<Process> actors_;
   std::deque<Action> todo_;

@@ -1,11 +1,13 @@
-// Starts the learner, the actors and the evaluator as direct children, watches, restarts and stops
-// them: carries out the decisions of fleet/supervisor_policy.h. No child is left when it returns.
+// Starts the learner, the actors, the evaluator and the redo as direct children, watches, restarts
+// and stops them: carries out the decisions of fleet/supervisor_policy.h. No child is left when it
+// returns.
 //
 // REQUIRES: the main thread. The kernel ends the children with the thread that started them.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,8 +23,11 @@ namespace starling::fleet {
 struct SupervisorOptions {
   std::filesystem::path run_dir;
   std::filesystem::path learner_program, actor_program;
+  std::filesystem::path redo_program;        // `starling`: it has the command replay
   std::vector<std::string> actor_arguments;  // besides --run-dir, --slot and --parent
   bool resume = false;                       // the first learner starts from a checkpoint, too
+  // Called before the first learner: a redo before it reads the configuration of the last one.
+  std::function<void()> before_learner{};
   bool evaluates = false;  // an evaluator runs beside the actors, also an actor_program
   int actors = 1;          // to start; 0: all are started elsewhere
   monitor::RunFacts facts{};

@@ -1,5 +1,5 @@
-// The actions that the policies (fleet/supervisor_policy.h, fleet/evaluator_policy.h) ask of the
-// supervisor, and the limits by which they decide.
+// The actions that the policies (fleet/supervisor_policy.h and its parts) ask of the supervisor,
+// and the limits by which they decide.
 #pragma once
 
 #include <fmt/format.h>
@@ -45,11 +45,14 @@ struct PolicyLimits {
   std::int64_t evaluator_note_ms = 300;  // wait for the evaluator without a message
 };
 
-inline constexpr int kLearnerSlot = -1, kEvaluatorSlot = -2;
+inline constexpr int kLearnerSlot = -1, kEvaluatorSlot = -2, kRedoSlot = -3;
 
 struct StartLearner {
   bool resume = false;
   friend bool operator==(const StartLearner&, const StartLearner&) = default;
+};
+struct StartRedo {  // of the updates that came after the newest cut
+  friend bool operator==(const StartRedo&, const StartRedo&) = default;
 };
 struct StartActor {
   int slot = 0;
@@ -75,7 +78,8 @@ struct Finish {  // no child is alive; the last action
   std::string error{};  // why the run failed, one sentence; "" if it did not
   friend bool operator==(const Finish&, const Finish&) = default;
 };
-using Action = std::variant<StartLearner, StartActor, StartEvaluator, SendSignal, Log, Finish>;
+using Action =
+    std::variant<StartLearner, StartRedo, StartActor, StartEvaluator, SendSignal, Log, Finish>;
 using Actions = std::vector<Action>;
 
 // ---- helpers of the policies

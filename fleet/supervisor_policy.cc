@@ -24,15 +24,41 @@ SupervisorPolicy::SupervisorPolicy(const PolicyLimits& limits, int actors, std::
       resume_(resume),
       log_path_(std::move(log_path)),
       actors_(static_cast<std::size_t>(actors)),
-      evaluator_(limits_, evaluates, log_path_) {
+      evaluator_(limits_, evaluates, log_path_),
+      redo_(limits_) {
   CHECK(actors >= 0, "{} actors", actors);
 }
 
-Actions SupervisorPolicy::Start(std::int64_t) {
+Actions SupervisorPolicy::Start(std::int64_t now_ms) {
   Actions out;
-  BringUpLearner(resume_, out);
+  if (resume_) {
+    redo_.Start(now_ms, out);
+  } else {
+    BringUpFleet(false, out);
+  }
+  return out;
+}
+
+void SupervisorPolicy::BringUpFleet(bool resume, Actions& out) {
+  BringUpLearner(resume, out);
+  if (std::exchange(fleet_started_, true)) return;
   for (int slot = 0; slot < static_cast<int>(actors_.size()); ++slot) BringUpActor(slot, out);
   evaluator_.Start(out);
+}
+
+Actions SupervisorPolicy::OnRedoStatus(std::int64_t now_ms, const monitor::RedoStatus& status) {
+  redo_.OnStatus(now_ms, status);
+  return {};
+}
+
+Actions SupervisorPolicy::OnRedoExit(int pid, const ChildExit& exit, const std::string& reason) {
+  Actions out;
+  redo_.OnExit(pid, exit, reason, out);
+  if (ending_) {
+    MaybeFinish(out);
+  } else {
+    BringUpFleet(/*resume=*/true, out);
+  }
   return out;
 }
 
@@ -168,7 +194,7 @@ void SupervisorPolicy::ReplaceActor(std::int64_t now_ms, int slot, const std::st
 bool SupervisorPolicy::GaveUpOn(std::int64_t now_ms, int slot, const std::string& reason,
                                 Actions& out) {
   constexpr const char* kEnded = "{} ended {} times in a row before its first accepted gradient";
-  if (!status_) return false;
+  if (!status_ || redo_.alive()) return false;
   // 1. The run.
   const auto hopeless = [&](const Actor& a) { return a.backoff.deaths >= limits_.actor_deaths; };
   if (std::ranges::all_of(actors_, hopeless)) {
@@ -227,7 +253,9 @@ void SupervisorPolicy::LearnerEnded(std::int64_t now_ms, const ChildExit& exit,
   const bool in_order = exited && exit.code == kExitDone;
   const bool nothing_lost = in_order || !status_;
   Add(out, in_order ? LogLevel::kInfo : LogLevel::kWarn, "{}{}", who,
-      nothing_lost ? "" : ": what came after its last checkpoint is lost");
+      nothing_lost ? ""
+                   : ": it wrote no last checkpoint; --resume first redoes what came after the "
+                     "newest, where that is possible");
   if (exit_status_ == kExitDone && exited && !in_order) {  // no last checkpoint
     exit_status_ = kExitFailed;
     error_ = Because(who, reason);
@@ -252,7 +280,7 @@ void SupervisorPolicy::LearnerCrashed(std::int64_t now_ms, const std::string& wh
     return;
   }
   const std::string checkpoint = status_ ? status_->checkpoint : "";
-  Add(out, LogLevel::kWarn, "{} {}; started again {} from {}; what came after it is lost", who,
+  Add(out, LogLevel::kWarn, "{} {}; started again {} from {}", who,
       status_ ? fmt::format("at {} steps", status_->steps) : "before its first report", Wait(wait),
       checkpoint.empty()
           ? std::string("its last checkpoint, if there is one")
@@ -267,7 +295,8 @@ void SupervisorPolicy::RestartLearner(std::int64_t now_ms, Actions& out) {
   for (Actor& actor : actors_) {
     if (!actor.alive && !actor.start_ms && !actor.given_up) actor.start_ms = now_ms;
   }
-  BringUpLearner(/*resume=*/true, out);
+  learner_.start_ms.reset();
+  redo_.Start(now_ms, out);
 }
 
 Actions SupervisorPolicy::OnEvaluatorExit(std::int64_t now_ms, int pid, const ChildExit& exit,
@@ -289,6 +318,7 @@ Actions SupervisorPolicy::Tick(std::int64_t now_ms) {
   }
   // 2. Processes that hang, and those whose back-off is over.
   TickLearner(now_ms, out);
+  redo_.Tick(now_ms, out);
   for (int slot = 0; slot < static_cast<int>(actors_.size()) && !ending_; ++slot) {
     TickActor(now_ms, slot, out);
   }

@@ -5,12 +5,14 @@
 //  - An actor that died is replaced in its slot at once. If it died before its first accepted
 //    gradient, it waits 50 ms first, doubling with each such death in a row to at most 1 s, or
 //    60 s while another actor works. After `slot_deaths` of them the slot is given up with an
-//    error and the others go on. The run fails if it needs every slot, as bound 0 does. Nothing is given up before a first status line: a
-//    learner may build a large net for minutes.
+//    error and the others go on. The run fails if it needs every slot, as bound 0 does. Nothing is
+//    given up before a first status line, nor during a redo: both may take minutes.
 //  - Once the learner has reported the end of the run, no actor is replaced: actors leave while the
 //    learner writes its last checkpoint.
-//  - A learner that died is restarted from its last checkpoint. After `learner_deaths` deaths in a
-//    row without an applied update the run fails.
+//  - A learner that died is restarted from its last checkpoint. Before that, and before the first
+//    learner of a resumed run, a redo (fleet/redo_policy.h) does what came after it again. The
+//    actors of a resumed run start after that. After `learner_deaths` deaths in a row without an
+//    applied update the run fails.
 //  - Actors from elsewhere, in slots above ours, count when the learner welcomes them. A second
 //    actor in a slot within a term counts as a restart.
 //  - An actor that leaves with status 0 while the run goes on is replaced after `left_actor_ms`.
@@ -39,6 +41,7 @@
 #include "core/child.h"
 #include "fleet/endings.h"
 #include "fleet/evaluator_policy.h"
+#include "fleet/redo_policy.h"
 #include "fleet/supervisor_actions.h"
 #include "learner/run_status.h"
 #include "monitor/run_history.h"
@@ -63,6 +66,8 @@ class SupervisorPolicy {
                       const std::string& reason = "");
   // `results`: it has written some since its start.
   Actions OnEvaluatorExit(std::int64_t now_ms, int pid, const ChildExit& exit, bool results);
+  Actions OnRedoStatus(std::int64_t now_ms, const monitor::RedoStatus& status);
+  Actions OnRedoExit(int pid, const ChildExit& exit, const std::string& reason = "");
   Actions OnStopSignal(std::int64_t now_ms, int signal);
   Actions Tick(std::int64_t now_ms);
 
@@ -70,6 +75,8 @@ class SupervisorPolicy {
   std::vector<monitor::ActorProcess> processes() const;  // by slot
   // Whether the learner lives and does not report.
   bool learner_silent() const { return learner_.silent; }
+  // How far the redo is, if one is at work.
+  const std::optional<monitor::RedoStatus>& redo() const { return redo_.status(); }
   // Whether the run is about to end. Actors that leave now are not missed.
   bool over() const { return ending_ || learner_.over; }
   // The newest of any learner of this run.
@@ -115,6 +122,7 @@ class SupervisorPolicy {
   bool LearnerStarts() const { return learner_.alive && !learner_.since_ms; }
   bool Complete() const { return status_ && status_->steps >= run_steps_; }
   RunPoint Point(bool worked) const;
+  void BringUpFleet(bool resume, Actions& out);
   void BringUpActor(int slot, Actions& out);
   void BringUpLearner(bool resume, Actions& out);
   void RestartLearner(std::int64_t now_ms, Actions& out);
@@ -144,10 +152,11 @@ class SupervisorPolicy {
   std::map<std::int64_t, Life> guests_;  // by slot: actors from elsewhere
   Learner learner_;
   EvaluatorPolicy evaluator_;
+  RedoPolicy redo_;
   std::optional<learner::RunStatus> status_;
   results::FleetCounts counts_;
 
-  bool ending_ = false, finished_ = false;
+  bool fleet_started_ = false, ending_ = false, finished_ = false;
   int exit_status_ = 0;
   std::string error_;  // why the run fails; "" if it does not
   std::optional<std::int64_t> first_signal_ms_;

@@ -31,7 +31,9 @@ Actions SupervisorPolicy::OnStopSignal(std::int64_t now_ms, int signal) {
     return out;
   }
   Add(out, LogLevel::kWarn, "{}: {}; once more ends it at once", SignalName(signal),
-      !learner_.alive   ? "the run ends"
+      redo_.alive() ? "what a killed learner had applied is redone at the next --resume; the run "
+                      "ends"
+      : !learner_.alive ? "the run ends"
       : LearnerStarts() ? "the learner is still starting and has nothing to save; the run ends"
                         : "the learner writes a final checkpoint");
   BeginEnding(now_ms, kExitInterrupted, out);
@@ -60,6 +62,7 @@ void SupervisorPolicy::BeginEnding(std::int64_t now_ms, int exit_status, Actions
   } else {
     evaluator_.Stop(out);
   }
+  redo_.Stop(out);
   if (learner_.alive) {
     out.emplace_back(SendSignal{kLearnerSlot, SIGTERM});
   } else {
@@ -109,7 +112,8 @@ void SupervisorPolicy::TickEnding(std::int64_t now_ms, Actions& out) {
 }
 
 void SupervisorPolicy::MaybeFinish(Actions& out) {
-  const bool any_alive = learner_.alive || evaluator_.busy() || !LivingActors().empty();
+  const bool any_alive =
+      learner_.alive || redo_.alive() || evaluator_.busy() || !LivingActors().empty();
   if (!ending_ || finished_ || any_alive) return;
   finished_ = true;
   out.emplace_back(Finish{exit_status_, error_});

@@ -216,24 +216,26 @@ int RunTrain(const TrainOptions& options) {
   const KeptConfig config_before(plan);
   results::RemoveTemporaries(plan.run_dir);
   plan.config.run.dir = plan.run_dir.string();
-  results::WriteConfig(plan.run_dir, plan.config);
   if (plan.resume) results::WriteError(plan.run_dir, "");  // no failed run any more
   RemoveLeftovers(plan.config, log);
   console.Print(Headline(plan, options.no_actors));
 
   // 3. Run, clean up and sum up.
   const monitor::RunFacts facts = FactsOf(plan.config);
-  SupervisorResult result = Supervise({.run_dir = plan.run_dir,
-                                       .learner_program = learner,
-                                       .actor_program = actor,
-                                       .actor_arguments = ActorArguments(plan.config),
-                                       .resume = plan.resume,
-                                       .evaluates = plan.config.eval.every_steps > 0,
-                                       .actors = options.no_actors ? 0 : facts.actors,
-                                       .facts = facts,
-                                       .screen = options.progress == ShowProgress::kScreen,
-                                       .limits = {.needs_every_slot = facts.bound == 0}},
-                                      log, console);
+  SupervisorResult result =
+      Supervise({.run_dir = plan.run_dir,
+                 .learner_program = learner,
+                 .actor_program = actor,
+                 .redo_program = Sibling("starling"),
+                 .actor_arguments = ActorArguments(plan.config),
+                 .resume = plan.resume,
+                 .before_learner = [&plan] { results::WriteConfig(plan.run_dir, plan.config); },
+                 .evaluates = plan.config.eval.every_steps > 0,
+                 .actors = options.no_actors ? 0 : facts.actors,
+                 .facts = facts,
+                 .screen = options.progress == ShowProgress::kScreen,
+                 .limits = {.needs_every_slot = facts.bound == 0}},
+                log, console);
   RemoveLeftovers(plan.config, log);
   if (!FindAgain(held_dir, plan, result, log)) return result.exit_status;
   results::RemoveUnfinishedBest(plan.run_dir);

@@ -11,6 +11,7 @@
 #include "core/log.h"
 #include "learner/run_status.h"
 #include "monitor/chart.h"  // RateMeter: the rate of MakeProgress
+#include "monitor/redo_status.h"
 
 namespace starling::monitor {
 
@@ -19,7 +20,8 @@ namespace starling::monitor {
 
 struct Progress {
   // kSaving: the last checkpoint is awaited. kSilent: the learner lives and does not report.
-  enum class Phase : std::uint8_t { kStarting, kWaiting, kRunning, kSaving, kSilent };
+  // kRedoing: updates are done again before a learner goes on.
+  enum class Phase : std::uint8_t { kStarting, kWaiting, kRunning, kSaving, kSilent, kRedoing };
   Phase phase = Phase::kStarting;
   std::uint64_t steps = 0, total = 0;
   double steps_per_second = 0;  // over the last ten seconds; 0: not known yet
@@ -28,6 +30,7 @@ struct Progress {
   std::uint64_t staleness_max = 0;
   int actors_alive = 0, actors = 0;
   learner::SavingStatus saving{};  // at kSaving
+  RedoStatus redo{};               // at kRedoing
 };
 
 // `status` is nullopt until the learner's first status line.

@@ -28,6 +28,10 @@ std::string Percent(const Progress& progress) {
 std::string Waiting(const Progress& progress) {
   if (progress.phase == Progress::Phase::kStarting) return "starting";
   if (progress.phase == Progress::Phase::kSilent) return "the learner does not report, 0 steps/s";
+  if (progress.phase == Progress::Phase::kRedoing) {
+    return fmt::format("redoing what came after the last checkpoint: {} of {} updates",
+                       Grouped(progress.redo.done), Grouped(progress.redo.updates));
+  }
   if (progress.phase == Progress::Phase::kSaving) {
     const auto& [written, size] = progress.saving;
     return fmt::format("writing the last checkpoint: {}B of {}B are on the disk",

@@ -104,6 +104,10 @@ Progress RunHistory::progress() const {
     progress.phase = Progress::Phase::kSilent;
     progress.steps_per_second = 0;
   }
+  if (redo_) {
+    progress.phase = Progress::Phase::kRedoing;
+    progress.redo = *redo_;
+  }
   return progress;
 }
 

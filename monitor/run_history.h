@@ -86,6 +86,8 @@ class RunHistory {
   void Add(std::int64_t now_ms, const learner::RunStatus& status);
   // Whether the learner lives and does not report: its newest status is old.
   void SetSilent(bool silent) { silent_ = silent; }
+  // How far the redo is; nullopt: none is at work.
+  void SetRedo(const std::optional<RedoStatus>& redo) { redo_ = redo; }
   // `over`: the run ends, so the rows of the actors stay as they were. The view points into this.
   RunView View(std::int64_t now_ms, const std::vector<ActorProcess>& processes, bool over);
   Progress progress() const;
@@ -106,6 +108,7 @@ class RunHistory {
   std::optional<learner::RunStatus> status_;  // the newest
   std::vector<ActorRow> rows_;
   bool silent_ = false;
+  std::optional<RedoStatus> redo_;
 };
 
 }  // namespace starling::monitor

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -203,7 +204,10 @@ void AddReplay(CLI::App& app, replay::ReplayOptions& options) {
       "end with a checkpoint, so that nothing that a killed learner had applied is lost");
   from->excludes(explain);
   write->needs(from)->excludes(until)->excludes(explain);
-  replay.add_option("--status-fd", options.status_fd)->group("");  // the supervisor's
+  for (const auto& [name, value] :
+       {std::pair("--status-fd", &options.status_fd), std::pair("--parent", &options.parent)}) {
+    replay.add_option(name, *value)->group("");  // the supervisor's
+  }
 }
 
 void AddSimulate(CLI::App& app, Options& options) {

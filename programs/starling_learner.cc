@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/child.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -21,6 +22,7 @@
 #include "core/process.h"
 #include "core/version.h"
 #include "fleet/check_config.h"
+#include "fleet/endings.h"
 #include "fleet/shard_processes.h"
 #include "learner/learner.h"
 #include "learner/run_status.h"
@@ -151,6 +153,28 @@ int RunShard(const Options& options) {
   return shard.Run() ? kExitDone : kExitFailed;
 }
 
+// What a supervisor does before a learner that goes on with a run: does the updates again that a
+// killed one took with it (tools/replay/redo.h). Returns the exit status for an end before the
+// start, because of a signal or a wrong directory; else nullopt.
+std::optional<int> RedoByHand(const std::string& run_dir, int stop_fd) {
+  const Spawned redo = Spawn({.program = ProgramDir() / "starling",
+                              .arguments = {"replay", run_dir, "--from-checkpoint", "--write"},
+                              .death_signal = SIGKILL,
+                              .our_output = true});
+  if (redo.pid < 0) return std::nullopt;  // the learner names what is lost
+  constexpr int kLookMs = 20;
+  while (true) {
+    if (const std::optional<ChildExit> end = Reap(redo.pid)) {
+      return fleet::Exited(*end, kExitUserError) ? std::optional(kExitUserError) : std::nullopt;
+    }
+    pollfd stop{.fd = stop_fd, .events = POLLIN, .revents = 0};
+    if (poll(&stop, 1, kLookMs) <= 0) continue;
+    EndChild(redo.pid, 0);
+    LogWarn("stopped before its start; the next --resume redoes what a killed learner had applied");
+    return kExitInterrupted;
+  }
+}
+
 int Run(const Options& options) {
   KeepFreedMemory();
   InitLog("learner");
@@ -158,6 +182,9 @@ int Run(const Options& options) {
   // 1. Catch signals. With a supervisor a second one does not end the process: a signal to the
   // whole job arrives twice, directly and from the supervisor, which also enforces the deadline.
   const int stop_fd = CatchStopSignals(/*again_ends=*/!supervised);
+  if (options.resume && !supervised) {
+    if (const auto end = RedoByHand(options.run_dir, stop_fd)) return *end;
+  }
   // 2. Read the configuration, remove leftovers of killed runs, open the status pages.
   const Config config = Prepare(options);
   wire::RuntimeDir::RemoveStale(wire::RuntimeRoot(config.wire.runtime_dir));

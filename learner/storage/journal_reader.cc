@@ -202,6 +202,10 @@ JournalPosition JournalReader::position() const {
 
 // ---- behind a checkpoint
 
+std::string Counted(const JournalTail& tail, std::uint64_t steps) {
+  return fmt::format("{} ({} steps)", Plural(tail.updates, "update"), Grouped(tail.steps - steps));
+}
+
 JournalTail TailOf(const std::filesystem::path& journal, JournalPosition from) {
   JournalReader reader(journal, from);
   JournalTail tail{.end = from};

@@ -117,6 +117,8 @@ struct JournalTail {
   bool damaged = false;                  // more records follow, which cannot be read
   std::string where{};                   // the damage: "RUN/journal/t0001-s000000, byte 1234"
 };
+// "3 updates (60 steps)": those of `tail`, behind a checkpoint of `steps` steps.
+std::string Counted(const JournalTail& tail, std::uint64_t steps);
 // Throws as JournalReader.
 JournalTail TailOf(const std::filesystem::path& journal, JournalPosition from);
 

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <stdexcept>
 #include <utility>
 
 #include "core/error.h"
 #include "core/log.h"
 #include "learner/apply/optimizer.h"
+#include "learner/storage/journal_reader.h"
 #include "learner/storage/terms.h"
 
 namespace starling::learner {
@@ -64,6 +66,18 @@ Start FromCheckpoint(const Config& config, Checkpoint from, const std::filesyste
   return start;
 }
 
+// What the journal holds behind the checkpoint. A redo (tools/replay/redo.h) would have made a
+// checkpoint of it.
+std::string WhatIsLost(const std::filesystem::path& journal, const Start& start) {
+  try {
+    const JournalTail tail = TailOf(journal, start.journal);
+    if (tail.updates == 0) return "nothing is lost";
+    return fmt::format("lost: {} after it", Counted(tail, start.state.steps));
+  } catch (const std::runtime_error& error) {
+    return fmt::format("lost: what came after it ({})", error.what());
+  }
+}
+
 }  // namespace
 
 Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout,
@@ -112,8 +126,8 @@ Start FindStart(const Config& config, const InitialNet& net, const std::filesyst
   LastGoodResult last = LastGood(dir);
   for (const std::string& why : last.rejected) LogWarn("{}", why);
   Start start = FromCheckpoint(config, *std::move(last.checkpoint), last.path);
-  LogInfo("resuming from {} (version {}, {} steps); everything after it is lost",
-          last.path.string(), start.state.version, start.state.steps);
+  LogInfo("resuming from {} (version {}, {} steps); {}", last.path.string(), start.state.version,
+          start.state.steps, WhatIsLost(run_dir / "journal", start));
   start.state.term = ClaimTerm(dir, CheckpointId{start.state.term, start.state.version});
   return start;
 }

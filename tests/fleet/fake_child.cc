@@ -1,8 +1,8 @@
-// A stand-in for starling-learner and starling-actor. It is a learner unless it is given --slot, or
-// --evaluate. Its commands are read from script.learner, script.actor, script.actor.SLOT or
-// script.evaluator in the run directory
-// (or in $FAKE_SCRIPTS, if that is set): one line for each life, the last one for all that follow;
-// commands separated by ';':
+// A stand-in for starling-learner, starling-actor and `starling replay`. It is a learner unless it
+// is given --slot, --evaluate or replay. Its commands are read from script.learner, script.actor,
+// script.actor.SLOT, script.evaluator or script.redo in the run directory (or in $FAKE_SCRIPTS, if
+// that is set): one line for each life, the last one for all that follow; commands separated by
+// ';':
 //   say TEXT        a line on standard error
 //   print TEXT      a line on standard output
 //   status JSON     a line to the status descriptor
@@ -17,8 +17,9 @@
 //   deaf            ignores SIGTERM from now on
 //   forever         waits until it is killed
 //   exit N, kill N  ends with that status, or by that signal
-// Each life appends its pid to RUN_DIR/pids.WHO (learner, actor.SLOT, evaluator), and its arguments
-// to RUN_DIR/arguments.
+// Without a script a redo ends at once, and any other holds.
+// Each life appends its pid to RUN_DIR/pids.WHO (learner, actor.SLOT, evaluator, redo), and its
+// arguments to RUN_DIR/arguments.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -45,7 +46,8 @@ Self Parse(int argc, char** argv) {
   for (int i = 1; i + 1 < argc; ++i) {
     const std::string key = argv[i];
     if (key == "--evaluate") self.who = "evaluator";
-    if (key == "--run-dir") self.run_dir = argv[i + 1];
+    if (key == "replay") self.who = "redo";
+    if (key == "--run-dir" || key == "replay") self.run_dir = argv[i + 1];
     if (key == "--slot") self.slot = argv[i + 1];
     if (key == "--status-fd") self.status_fd = std::atoi(argv[i + 1]);
   }
@@ -112,7 +114,7 @@ std::string ScriptOf(const Self& self, std::size_t life) {
   const std::string own = scripts + "/script." + self.who;
   const std::vector<std::string> lines =
       Lines(Exists(own) || self.slot.empty() ? own : scripts + "/script.actor");
-  if (lines.empty()) return "hold; exit 0";
+  if (lines.empty()) return self.who == "redo" ? "exit 0" : "hold; exit 0";
   return lines[std::min(life, lines.size()) - 1];
 }
 

@@ -79,6 +79,12 @@ inline SupervisorPolicy Started(int actors) {
   return policy;
 }
 
+// Expects the start of a redo, and behind it that of the learner alone.
+inline void ExpectLearnerAgain(SupervisorPolicy& policy, const Actions& actions) {
+  EXPECT_THAT(Deeds(actions), Are(StartRedo{}));
+  EXPECT_THAT(Deeds(policy.OnRedoExit(75, Exit(0))), Are(StartLearner{true}));
+}
+
 template <int kActors>
 class PolicyOf : public testing::Test {
  protected:

@@ -46,7 +46,7 @@ TEST_F(EndingOfOne, LearnerThatDiesOverItsLastCheckpointIsStartedAgainWithItsAct
   policy_.OnStatus(5, StatusAt(500));
   policy_.OnStatus(10, Done());
   policy_.OnActorExit(11, 0, 77, Exit(0));
-  EXPECT_THAT(Deeds(policy_.OnLearnerExit(12, 76, kKilled9)), Are(StartLearner{true}));
+  ExpectLearnerAgain(policy_, policy_.OnLearnerExit(12, 76, kKilled9));
   EXPECT_THAT(Deeds(policy_.Tick(13)), Are(StartActor{0}));
 }
 
@@ -112,7 +112,8 @@ TEST_F(EndingOfTwo, InterruptIsOverInLessThanFiveSecondsWhateverHangs) {
   policy_.OnActorExit(4401, 1, 78, kKilled9);
   const Actions end = policy_.OnLearnerExit(4402, 76, kKilled9);
   EXPECT_THAT(Deeds(end), End(kExitInterrupted));
-  EXPECT_THAT(Said(end, LogLevel::kWarn), HasSubstr("what came after its last checkpoint is lost"));
+  EXPECT_THAT(Said(end, LogLevel::kWarn),
+              HasSubstr("it wrote no last checkpoint; --resume first redoes"));
 }
 
 TEST_F(EndingOfOne, ALastCheckpointThatGrowsIsWaitedFor) {

@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 
 #include <cerrno>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -37,6 +38,7 @@ class SupervisorTest : public testing::Test {
     options_ = {.run_dir = dir_.path(),
                 .learner_program = STARLING_FAKE_CHILD,
                 .actor_program = STARLING_FAKE_CHILD,
+                .redo_program = STARLING_FAKE_CHILD,
                 .actor_arguments = {"--connect-timeout", "7"},
                 .resume = false,
                 .actors = 2,
@@ -117,6 +119,24 @@ TEST_F(SupervisorTest, ChildrenAreToldWhatTheyNeed) {
                   "learner --run-dir " + run + " --status-fd 3" + parent,
                   "actor.0 --run-dir " + run + " --slot 0 --connect-timeout 7" + parent,
                   "actor.1 --run-dir " + run + " --slot 1 --connect-timeout 7" + parent));
+}
+
+TEST_F(SupervisorTest, ARedoRunsBeforeEachLearnerThatGoesOn) {
+  options_.resume = true;
+  options_.before_learner = [this] {
+    std::ofstream(dir_ / "called", std::ios::app) << std::filesystem::exists(dir_ / "redone")
+                                                  << std::filesystem::exists(dir_ / "pids.learner");
+  };
+  Script("redo", "status 3 7; say 12:00:00.000 warn  redo: a damaged file; touch redone; exit 0");
+  Script("learner", Status(0, false) + "; " + Status(160, false) + "; kill 9\n" + kEnd);
+  EXPECT_EQ(RunToEnd(), kExitDone);
+  EXPECT_THAT(dir_.Lines("pids.redo"), SizeIs(2));
+  EXPECT_THAT(dir_.Lines("arguments").front(),
+              "redo replay " + dir_.path().string() +
+                  " --from-checkpoint --write --status-fd 3 --parent " + std::to_string(pid_));
+  EXPECT_THAT(dir_.Read("screen"), HasSubstr("redo: a damaged file"));
+  EXPECT_EQ(dir_.Read("called"), "10") << "once, after the redo and before the learner";
+  EXPECT_EQ(Result()["learner_restarted"], 1);
 }
 
 constexpr char kResult[] =

@@ -95,6 +95,10 @@ TEST(ProgressTest, Waiting) {
   status.saving = {.written = 312'000'000, .size = 1'200'000'000};
   progress = MakeProgress(status, 100, 7, 2);
   EXPECT_EQ(ProgressLine(progress), "writing the last checkpoint: 312MB of 1.20GB are on the disk");
+  progress.phase = Progress::Phase::kRedoing;
+  progress.redo = {.done = 120, .updates = 3000};
+  EXPECT_EQ(ProgressLine(progress),
+            "redoing what came after the last checkpoint: 120 of 3,000 updates");
   progress.phase = Progress::Phase::kSilent;
   EXPECT_EQ(ProgressBar(progress, {80, true, true}), "the learner does not report, 0 steps/s");
 }

@@ -180,7 +180,7 @@ TEST_F(ByHandTest, ASettingMayStandBeforeTheConfiguration) {
 TEST_F(ByHandTest, ALearnerWithoutARunDirectoryIsTheOperatorsMistake) {
   auto learner = ResumeLearner();
   EXPECT_EQ(WaitFor(*learner), 2);
-  EXPECT_THAT(learner->err(), HasSubstr("config.toml cannot be read"));
+  EXPECT_THAT(learner->err(), HasSubstr("is no run directory: it has no config.toml"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // A run that is stopped and resumed goes on to the very bits of one that never was.
 #include "learner/storage/checkpoint.h"
+#include "learner/storage/journal_reader.h"
 #include "tests/system/run_fixture.h"
 
 namespace starling {
@@ -28,15 +29,36 @@ class ExactTest : public RunTest, public testing::WithParamInterface<Game> {
     EXPECT_TRUE(last.checkpoint);
     return last.checkpoint ? *std::move(last.checkpoint) : learner::Checkpoint{};
   }
+  void TrainWhole() {
+    ASSERT_EQ(WaitFor(*Start("starling", TrainWords(Settings(), "whole"))), 0) << said_;
+  }
+  bool AwaitCheckpoints(Process& train, std::size_t count) const {
+    return Eventually([&] {
+             return CountInLog("learner: wrote checkpoints/") >= count || !train.Running();
+           }) &&
+           train.Running();
+  }
+  // It ended in this term, with weights, optimizer and actors as if it had never been stopped.
+  void ExpectTheSameAsWhole(std::uint32_t term) const {
+    const learner::Checkpoint whole = Last("whole"), stopped = Last("run");
+    EXPECT_EQ(stopped.term, term);
+    EXPECT_EQ(stopped.version, whole.version);
+    EXPECT_TRUE(stopped.weights == whole.weights);
+    EXPECT_TRUE(stopped.optimizer_state == whole.optimizer_state);
+    ASSERT_EQ(stopped.actors->actors.size(), 3u);
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(stopped.actors->actors[i].life, whole.actors->actors[i].life);
+      EXPECT_TRUE(stopped.actors->actors[i].state == whole.actors->actors[i].state) << i;
+    }
+  }
 };
 
 TEST_P(ExactTest, StopsLeaveNoTrace) {
-  ASSERT_EQ(WaitFor(*Start("starling", TrainWords(Settings(), "whole"))), 0) << said_;
+  TrainWhole();
   // Stopped twice, each time after a further checkpoint.
   auto train = StartTrain(Settings());
   for (std::size_t stop = 0; stop < 2; ++stop) {
-    const std::size_t before = CountInLog(" wrote checkpoints/");
-    ASSERT_TRUE(Eventually([&] { return CountInLog(" wrote checkpoints/") >= before + 3; }));
+    ASSERT_TRUE(AwaitCheckpoints(*train, CountInLog("learner: wrote checkpoints/") + 3));
     train->Signal(SIGINT);
     ASSERT_EQ(WaitFor(*train), 130) << said_;
     train = Start("starling", ResumeWords());
@@ -44,29 +66,51 @@ TEST_P(ExactTest, StopsLeaveNoTrace) {
   EXPECT_EQ(WaitFor(*train), 0) << said_;
 
   EXPECT_THAT(Log(), Not(HasSubstr("no states of actors")));
-  const learner::Checkpoint whole = Last("whole"), stopped = Last("run");
-  EXPECT_EQ(stopped.term, 3u);
-  EXPECT_EQ(stopped.version, whole.version);
-  EXPECT_TRUE(stopped.weights == whole.weights);
-  EXPECT_TRUE(stopped.optimizer_state == whole.optimizer_state);
-  // The actors stand where they would have stood, too.
-  ASSERT_EQ(stopped.actors->actors.size(), 3u);
-  for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(stopped.actors->actors[i].life, whole.actors->actors[i].life);
-    EXPECT_TRUE(stopped.actors->actors[i].state == whole.actors->actors[i].state) << i;
-  }
+  ExpectTheSameAsWhole(3);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, ExactTest,
-    testing::Values(Game{"Memory",
-                         {"env.name=memory/recall", "env.sticky_actions=0.25", "net.kind=layers",
-                          "net.layers=[\"linear 8\", \"lstm 8\"]"}},
-                    Game{"Pixels",
-                         {"env.name=arcade/pong", "env.pixels=true", "net.kind=layers",
-                          "net.layers=[\"conv 4 8x8/4\", \"relu\", \"linear 8\"]"}},
-                    Game{"TwoShards", {"learner.shards=2", "env.time_limit=7"}}),
-    [](const auto& test) { return test.param.name; });
+// What came after the last checkpoint is done again.
+class KilledTest : public ExactTest {
+ protected:
+  std::uintmax_t JournalBytes() const {
+    std::uintmax_t bytes = 0;
+    for (const auto& segment : learner::ListSegments(run() / "journal")) {
+      bytes += std::filesystem::file_size(segment.path);
+    }
+    return bytes;
+  }
+};
+
+TEST_P(KilledTest, KilledLearnersLeaveNoTrace) {
+  TrainWhole();
+  auto train = StartTrain(Settings());
+  for (std::size_t kill = 1; kill <= 4; ++kill) {
+    ASSERT_TRUE(AwaitCheckpoints(*train, CountInLog("learner: wrote checkpoints/") + 2));
+    const std::uintmax_t bytes = JournalBytes();  // a few hundred an update
+    ASSERT_TRUE(Eventually([&] { return JournalBytes() > bytes + kill * 1000; }));
+    ASSERT_TRUE(KillLearner());
+    ASSERT_TRUE(Eventually([&] { return CountInLog("resuming from") == kill; }));
+  }
+  EXPECT_EQ(WaitFor(*train), 0) << said_;
+
+  EXPECT_EQ(CountInLog("; nothing is lost"), 4u);
+  EXPECT_GE(CountInLog("redo: redoing "), 1u);
+  ExpectTheSameAsWhole(5);
+  EXPECT_EQ(Summary()["exact"], true);
+  EXPECT_EQ(Summary()["actors"]["restarted"], 0);
+}
+
+const Game kMemory{"Memory",
+                   {"env.name=memory/recall", "env.sticky_actions=0.25", "net.kind=layers",
+                    "net.layers=[\"linear 8\", \"lstm 8\"]"}};
+const Game kPixels{"Pixels",
+                   {"env.name=arcade/pong", "env.pixels=true", "net.kind=layers",
+                    "net.layers=[\"conv 4 8x8/4\", \"relu\", \"linear 8\"]"}};
+const Game kTwoShards{"TwoShards", {"learner.shards=2", "env.time_limit=7"}};
+
+std::string GameName(const testing::TestParamInfo<Game>& test) { return test.param.name; }
+INSTANTIATE_TEST_SUITE_P(All, ExactTest, testing::Values(kMemory, kPixels, kTwoShards), GameName);
+INSTANTIATE_TEST_SUITE_P(All, KilledTest, testing::Values(kMemory, kPixels), GameName);
 
 }  // namespace
 }  // namespace starling

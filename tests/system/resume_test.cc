@@ -31,13 +31,28 @@ TEST_F(ResumeTest, MoreStepsContinueTheCounters) {
   EXPECT_THAT(Checkpoints().back(), HasSubstr("t0002-"));
 }
 
-TEST_F(ResumeTest, ATruncatedCheckpointIsPassedOverAndBothAreNamed) {
+TEST_F(ResumeTest, ATruncatedCheckpointIsNamedAndMadeAgain) {
   const auto newest = CheckpointFromEnd(0), before = CheckpointFromEnd(1);
+  const learner::Checkpoint whole = learner::ReadCheckpoint(newest);
   std::filesystem::resize_file(newest, std::filesystem::file_size(newest) / 2);
-  ExpectDone(Resume({"run.steps=48000"}), 48'000);
-  EXPECT_THAT(Log(), HasSubstr(newest.string()));
-  EXPECT_THAT(Log(), HasSubstr("resuming from " + before.string()));
+  ExpectDone(Resume({"run.steps=48000", "checkpoint.keep=10"}), 48'000);
   EXPECT_THAT(said_, HasSubstr(newest.filename().string()));  // the operator sees it, too
+  EXPECT_THAT(Log(), HasSubstr(" after checkpoints/" + before.filename().string()));
+  EXPECT_THAT(Log(), HasSubstr("resuming from " + newest.string()));
+  EXPECT_TRUE(learner::ReadCheckpoint(newest).weights == whole.weights);
+}
+
+TEST_F(ResumeTest, WhereThatIsImpossibleItIsPassedOverAndBothAreNamed) {
+  const auto newest = CheckpointFromEnd(0), before = CheckpointFromEnd(1);
+  std::filesystem::resize_file(newest, 100);
+  for (const std::string& name : Checkpoints()) {
+    std::filesystem::remove(learner::ActorStatesPath(run() / "checkpoints" / name));
+  }
+  ExpectDone(Resume({"run.steps=48000"}), 48'000);
+  EXPECT_THAT(said_, HasSubstr(newest.filename().string()));
+  EXPECT_THAT(said_, HasSubstr("cannot be redone: no checkpoint has the states of its actors"));
+  EXPECT_THAT(Log(), testing::ContainsRegex("resuming from " + before.string() +
+                                            " .*; lost: [0-9,]+ updates .* after it"));
 }
 
 TEST_F(ResumeTest, WithoutAnyGoodCheckpointItIsRefused) {

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -18,12 +19,13 @@
 #include "core/file.h"
 #include "core/file_descriptor.h"
 #include "core/log.h"
+#include "core/process.h"
 #include "core/text.h"
-#include "fleet/redo_status.h"
 #include "learner/storage/checkpoint.h"
 #include "learner/storage/journal_reader.h"
 #include "learner/storage/run_lock.h"
 #include "learner/storage/terms.h"
+#include "monitor/redo_status.h"
 #include "results/trained.h"
 
 namespace starling::replay {
@@ -33,11 +35,6 @@ constexpr std::int64_t kStatusMs = 100;
 
 std::string NameOf(const learner::LastGoodResult& newest) {
   return newest.checkpoint ? "checkpoints/" + newest.path.filename().string() : "the first weights";
-}
-
-std::string Counted(std::uint64_t updates, std::uint64_t steps) {
-  return fmt::format("{} update{} ({} steps)", Grouped(updates), updates == 1 ? "" : "s",
-                     Grouped(steps));
 }
 
 // Why the tail cannot be done again.
@@ -61,9 +58,9 @@ void SyncJournal(const std::filesystem::path& journal, learner::JournalPosition 
 
 class Redo {
  public:
-  explicit Redo(const ReplayOptions& options)
+  Redo(const ReplayOptions& options, const Config& config)
       : options_(options),
-        config_(ConfigOfRun(options.run_dir)),
+        config_(config),
         dir_(options.run_dir / "checkpoints"),
         journal_(options.run_dir / "journal"),
         newest_(learner::LastGood(dir_)) {}
@@ -75,7 +72,7 @@ class Redo {
       lost_ = learner::TailOf(
           journal_, newest_.checkpoint ? newest_.checkpoint->journal : learner::JournalPosition{});
     } catch (const std::runtime_error& error) {
-      LogWarn("what came after {} is lost: {}", NameOf(newest_), error.what());
+      LogWarn("what came after {} cannot be redone: {}", NameOf(newest_), error.what());
       return kExitFailed;
     }
     // 2. Do it again, or name it.
@@ -83,12 +80,12 @@ class Redo {
       DoAgain();
     } catch (const std::runtime_error& error) {
       if (lost_.updates == 0) return kExitDone;
-      LogWarn("{} after {} are lost: {}", Counted(lost_.updates, lost_.steps - steps()),
-              NameOf(newest_), error.what());
+      LogWarn("{} after {} cannot be redone: {}", Counted(lost_, steps()), NameOf(newest_),
+              error.what());
       return kExitFailed;
     }
     if (!lost_.damaged) return kExitDone;
-    LogWarn("what came after version {} is lost: the journal is damaged at {}",
+    LogWarn("what came after version {} cannot be redone: the journal is damaged at {}",
             Grouped(std::max(lost_.version, version())), lost_.where);
     return kExitFailed;
   }
@@ -123,7 +120,8 @@ class Redo {
     if (!learner::RunLine(dir_).Holds(id)) {
       throw Impossible("a later start of the learner has gone on without them");
     }
-    LogInfo("redoing {} after {}", Counted(tail.updates, tail.steps - cut->state.steps),
+    for (const std::string& why : newest_.rejected) LogWarn("{}", why);
+    LogInfo("redoing {} after {}", Counted(tail, cut->state.steps),
             cut->name.empty() ? "the first weights" : cut->name);
     const learner::JournalPosition from = cut->journal;
     learner::CheckpointContent content = ReplayTail(*std::move(cut), tail);
@@ -156,10 +154,11 @@ class Redo {
     while (replayer.version() < tail.version && replayer.difference().empty()) {
       const auto record = ahead.Next();
       if (!record) throw Impossible("the journal has become shorter");
+      if (abandoned_()) throw Impossible("the supervisor has ended");
       if (!replayer.Do(*record)) break;
-      if (!std::holds_alternative<learner::UpdateRecord>(*record)) continue;
-      if (replayer.version() == version()) CompareWithNewest(replayer);
       Report({replayer.version() - first, tail.updates});
+      const bool update = std::holds_alternative<learner::UpdateRecord>(*record);
+      if (update && replayer.version() == version()) CompareWithNewest(replayer);
     }
     if (!replayer.difference().empty()) {
       throw Impossible(replayer.difference() +
@@ -173,11 +172,11 @@ class Redo {
     throw Impossible("done again, the weights are not those of " + NameOf(newest_));
   }
 
-  void Report(const fleet::RedoStatus& status) {
+  void Report(const monitor::RedoStatus& status) {
     const std::int64_t now = clock_.NowMs();
     if (options_.status_fd < 0 || now < next_report_ms_) return;
     next_report_ms_ = now + kStatusMs;
-    const std::string line = fleet::ToLine(status);
+    const std::string line = monitor::ToLine(status);
     [[maybe_unused]] const ssize_t wrote = ::write(options_.status_fd, line.data(), line.size());
   }
 
@@ -204,10 +203,11 @@ class Redo {
   }
 
   const ReplayOptions& options_;
-  const Config config_;
+  const Config& config_;
   const std::filesystem::path dir_, journal_;
   const learner::LastGoodResult newest_;
   learner::JournalTail lost_;
+  const std::function<bool()> abandoned_ = WatchParent(options_.parent);
   const SteadyClock clock_;
   std::int64_t next_report_ms_ = 0;
 };
@@ -217,8 +217,9 @@ class Redo {
 int RunRedo(const ReplayOptions& options) {
   InitLog("redo");
   FlushDenormals();
+  const Config config = ConfigOfRun(options.run_dir);
   const LockedFile lock = learner::LockRun(options.run_dir);
-  return Redo(options).Run();
+  return Redo(options, config).Run();
 }
 
 }  // namespace starling::replay

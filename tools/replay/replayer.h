@@ -38,7 +38,9 @@ struct ReplayOptions {
   std::optional<std::uint64_t> explain;  // version: only print its gradients
   bool from_checkpoint = false;          // begin at the newest cut
   bool write = false;                    // and end with a checkpoint: RunRedo
-  int status_fd = -1;                    // for the progress of a redo, to the supervisor
+  // Of a redo that a supervisor runs:
+  int status_fd = -1;  // for its progress
+  int parent = 0;      // process id of the supervisor
 };
 
 // Returns the exit status: kExitDone if the weights equal the run's, bit for bit, at every hash and

@@ -118,7 +118,7 @@ TEST_F(RedoTest, ACheckpointFurtherBehindItsUpdateIsReplaced) {
 
 TEST_F(RedoTest, WhatIsLostIsNamed) {
   const std::string lost =
-      "3 updates (60 steps) after checkpoints/t0001-v000000000002.safetensors are lost: ";
+      "3 updates (60 steps) after checkpoints/t0001-v000000000002.safetensors cannot be redone: ";
   const struct {
     const char* setting;
     const char* why;
@@ -146,8 +146,9 @@ TEST_F(RedoTest, OtherBitsThanTheRunsAreNotWritten) {
   run_.journal->Append(learner::HashRecord{5, 1234});
   run_.Flush();
   EXPECT_EQ(Redo(), kExitFailed);
-  EXPECT_THAT(said_,
-              HasSubstr("are lost: the weights of version 5 are not those that the run had"));
+  EXPECT_THAT(
+      said_,
+      HasSubstr("cannot be redone: the weights of version 5 are not those that the run had"));
   EXPECT_THAT(Checkpoints(), ElementsAre(At(2)));
 }
 
@@ -159,22 +160,24 @@ TEST_F(RedoTest, UpToTheDamageOfAJournal) {
   bytes[end_.offset + 20] ^= 1;
   WriteFileAtomically(segment, bytes);
   EXPECT_EQ(Redo(), kExitFailed);
-  EXPECT_THAT(said_, HasSubstr("what came after version 5 is lost: the journal is damaged at " +
-                               segment.string() + ", byte "));
+  EXPECT_THAT(said_,
+              HasSubstr("what came after version 5 cannot be redone: the journal is damaged at " +
+                        segment.string() + ", byte "));
   EXPECT_EQ(Checkpoints().back(), At(5));
 }
 
 TEST_F(RedoTest, AJournalThatEndsBeforeTheCheckpoint) {
   std::filesystem::remove_all(run_.dir / "journal");
   EXPECT_EQ(Redo(), kExitFailed);
-  EXPECT_THAT(said_, HasSubstr("what came after checkpoints/t0001-v000000000002.safetensors is "
-                               "lost: "));
+  EXPECT_THAT(said_, HasSubstr("what came after checkpoints/t0001-v000000000002.safetensors cannot "
+                               "be redone: "));
 }
 
 TEST_F(RedoTest, UpdatesThatALaterTermHasPassedOver) {
   learner::ClaimTerm(run_.checkpoints(), learner::CheckpointId{1, 2});
   EXPECT_EQ(Redo(), kExitFailed);
-  EXPECT_THAT(said_, HasSubstr("are lost: a later start of the learner has gone on without them"));
+  EXPECT_THAT(said_,
+              HasSubstr("cannot be redone: a later start of the learner has gone on without them"));
 }
 
 TEST_F(RedoTest, NotWhileALearnerIsAtWork) {

@@ -10,7 +10,7 @@
 
 #include "core/text.h"
 
-namespace starling::fleet {
+namespace starling::monitor {
 
 struct RedoStatus {
   std::uint64_t done = 0, updates = 0;
@@ -30,4 +30,4 @@ inline std::optional<RedoStatus> ParseRedoStatus(std::string_view line) {
   return RedoStatus{*done, *updates};
 }
 
-}  // namespace starling::fleet
+}  // namespace starling::monitor

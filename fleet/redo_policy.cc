@@ -1,0 +1,52 @@
+#include "fleet/redo_policy.h"
+
+#include <signal.h>
+
+#include <utility>
+
+#include "core/check.h"
+#include "core/error.h"
+#include "fleet/endings.h"
+
+namespace starling::fleet {
+
+void RedoPolicy::Start(std::int64_t now_ms, Actions& out) {
+  alive_ = true;
+  heard_ms_ = now_ms;
+  killed_why_.clear();
+  out.emplace_back(StartRedo{});
+}
+
+void RedoPolicy::OnStatus(std::int64_t now_ms, const monitor::RedoStatus& status) {
+  heard_ms_ = now_ms;
+  status_ = status;
+}
+
+void RedoPolicy::OnExit(int pid, const ChildExit& exit, const std::string& reason, Actions& out) {
+  CHECK(alive_, "the redo died twice");
+  alive_ = false;
+  status_.reset();
+  const std::string who = Because(Who("the redo", pid, exit), killed_why_);
+  const bool reported = Exited(exit, kExitDone) || Exited(exit, kExitFailed);
+  if (stopped_ || reported) {
+    Add(out, LogLevel::kInfo, "{}", who);
+  } else {
+    Add(out, LogLevel::kWarn,
+        "{}: updates after the newest checkpoint may be lost, the learner counts them when it "
+        "resumes",
+        Because(who, reason));
+  }
+}
+
+void RedoPolicy::Tick(std::int64_t now_ms, Actions& out) {
+  if (!alive_ || !killed_why_.empty() || now_ms - heard_ms_ < limits_.hang_ms) return;
+  killed_why_ = fmt::format("it had not reported for {} s", (now_ms - heard_ms_) / 1000);
+  out.emplace_back(SendSignal{kRedoSlot, SIGKILL});
+}
+
+void RedoPolicy::Stop(Actions& out) {
+  if (!alive_ || std::exchange(stopped_, true)) return;
+  out.emplace_back(SendSignal{kRedoSlot, SIGKILL});
+}
+
+}  // namespace starling::fleet

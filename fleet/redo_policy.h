@@ -1,0 +1,43 @@
+// The decisions about the process that does updates again which a killed learner had applied
+// (tools/replay/redo.h): a part of fleet/supervisor_policy.h, and as pure.
+//
+// The rules:
+//  - It runs before each learner that goes on with a run. Whatever its end, that learner starts.
+//  - It names what is lost itself. Only if it dies, the supervisor does.
+//  - One without a status line for `hang_ms` is killed.
+//  - If the run ends, it is killed. It has changed nothing, or written a whole checkpoint.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "fleet/supervisor_actions.h"
+#include "monitor/redo_status.h"
+
+namespace starling::fleet {
+
+class RedoPolicy {
+ public:
+  explicit RedoPolicy(const PolicyLimits& limits) : limits_(limits) {}
+
+  void Start(std::int64_t now_ms, Actions& out);
+  void OnStatus(std::int64_t now_ms, const monitor::RedoStatus& status);
+  void OnExit(int pid, const ChildExit& exit, const std::string& reason, Actions& out);
+  void Tick(std::int64_t now_ms, Actions& out);
+  void Stop(Actions& out);
+
+  bool alive() const { return alive_; }
+  // How far it is; nullopt: it is not at work, or finds out what there is to do.
+  const std::optional<monitor::RedoStatus>& status() const { return status_; }
+
+ private:
+  const PolicyLimits limits_;
+  bool alive_ = false;
+  bool stopped_ = false;       // by us, because the run ends
+  std::int64_t heard_ms_ = 0;  // its newest status line, or its start
+  std::string killed_why_;     // "" unless we have killed it
+  std::optional<monitor::RedoStatus> status_;
+};
+
+}  // namespace starling::fleet
