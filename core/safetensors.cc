@@ -159,6 +159,27 @@ void CheckMemory(const std::string& path, std::uint64_t size) {
        path, size, memory);
 }
 
+// Reads the header, whose length is checked before it is used, and leaves its bytes in `bytes`.
+RawHeader ReadHeader(const OpenFile& input, const std::string& path, std::string& bytes) {
+  std::uint64_t length = 0;
+  input.ReadUpTo(std::min<std::uint64_t>(input.size(), kLengthBytes), bytes);
+  if (bytes.size() == kLengthBytes) std::memcpy(&length, bytes.data(), kLengthBytes);
+  if (length > kMaxHeaderBytes) {
+    Fail("{} is no safetensors file: its header would have {} bytes, more than {}", path, length,
+         kMaxHeaderBytes);
+  }
+  if (input.size() < kLengthBytes) Fail("{} is damaged: it is truncated", path);
+  if (length > input.size() - kLengthBytes) {
+    Fail("{} is damaged: it is truncated within its header", path);
+  }
+  input.ReadUpTo(kLengthBytes + length, bytes);
+  try {
+    return ParseSafetensorsHeader(std::string_view(bytes).substr(kLengthBytes, length));
+  } catch (const std::exception& error) {
+    Fail("{} is damaged: {}", path, error.what());
+  }
+}
+
 }  // namespace
 
 TensorView ViewF32(std::string name, std::vector<std::uint64_t> shape,
@@ -184,29 +205,17 @@ SafetensorsFile SafetensorsFile::Read(const std::filesystem::path& path) {
   file.path_ = path.string();
   const OpenFile input(path);
   file.size_ = input.size();
-  // 1. The header, whose length is checked before it is used.
-  std::uint64_t length = 0;
-  input.ReadUpTo(std::min<std::uint64_t>(file.size_, kLengthBytes), file.bytes_);
-  if (file.bytes_.size() == kLengthBytes) std::memcpy(&length, file.bytes_.data(), kLengthBytes);
-  if (length > kMaxHeaderBytes) {
-    Fail("{} is no safetensors file: its header would have {} bytes, more than {}", file.path_,
-         length, kMaxHeaderBytes);
-  }
+  RawHeader header = ReadHeader(input, file.path_, file.bytes_);
+  file.data_begin_ = file.bytes_.size();
+  file.metadata_ = std::move(header.metadata);
+  // 1. Each tensor by itself, and all tensors together. Only then are their bytes read.
   try {
-    if (file.size_ < kLengthBytes) Fail("it is truncated");
-    if (length > file.size_ - kLengthBytes) Fail("it is truncated within its header");
-    file.data_begin_ = kLengthBytes + length;
-    input.ReadUpTo(file.data_begin_, file.bytes_);
-    RawHeader header =
-        ParseSafetensorsHeader(std::string_view(file.bytes_).substr(kLengthBytes, length));
-    file.metadata_ = std::move(header.metadata);
-    // 2. Each tensor by itself, and all tensors together. Only then are their bytes read.
     for (const RawTensor& tensor : header.tensors) file.ReadTensor(tensor);
     file.CheckOffsets();
   } catch (const std::exception& error) {
     Fail("{} is damaged: {}", file.path_, error.what());
   }
-  // 3. Every byte.
+  // 2. Every byte.
   CheckMemory(file.path_, file.size_);
   input.ReadUpTo(file.size_, file.bytes_);
   try {
@@ -215,6 +224,12 @@ SafetensorsFile SafetensorsFile::Read(const std::filesystem::path& path) {
     Fail("{} is damaged: {}", file.path_, error.what());
   }
   return file;
+}
+
+std::map<std::string, std::string> SafetensorsFile::ReadMetadata(
+    const std::filesystem::path& path) {
+  std::string bytes;
+  return ReadHeader(OpenFile(path), path.string(), bytes).metadata;
 }
 
 void SafetensorsFile::ReadTensor(const RawTensor& tensor) {

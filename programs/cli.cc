@@ -20,6 +20,7 @@
 #include "programs/checks.h"
 #include "tools/doctor/doctor.h"
 #include "tools/play/play.h"
+#include "tools/prune/prune.h"
 #include "tools/replay/replayer.h"
 #include "tools/report/report.h"
 #include "tools/simulate/simulate.h"
@@ -42,6 +43,7 @@ struct Options {
   replay::ReplayOptions replay;
   simulate::SimulateOptions simulate;
   stop::StopOptions stop;
+  prune::PruneOptions prune;
   std::string simulated_run_dir, times_from, trace, keys_name, keys_dir = "keys";
 };
 
@@ -264,6 +266,15 @@ void AddStop(CLI::App& app, stop::StopOptions& options) {
       ->check(IsSeconds(0, 86'400));
 }
 
+void AddPrune(CLI::App& app, prune::PruneOptions& options) {
+  CLI::App& prune = *app.add_subcommand(
+      "prune", "Remove what runs keep beyond checkpoint.keep and journal.keep.");
+  prune.add_option("RUN", options.run_dirs, "run directories")->required()->transform(IsPath());
+  AddSet(prune, options.overrides,
+         "checkpoint.keep=N or journal.keep=GB, instead of the run's own; repeatable");
+  prune.add_flag("--dry-run", options.dry_run, "only say what would be removed");
+}
+
 void AddConform(CLI::App& app, Options& options) {
   CLI::App& conform = *app.add_subcommand("conform", "Replay a recorded trace against our game.");
   conform.add_option("TRACE", options.trace, "TRACE.jsonl.gz")->required()->transform(IsPath());
@@ -329,6 +340,7 @@ int Dispatch(const CLI::App& app, Options& options) {
   if (app.got_subcommand("replay")) return replay::RunReplay(options.replay);
   if (app.got_subcommand("keys")) return NewKeys(options.keys_dir, options.keys_name);
   if (app.got_subcommand("stop")) return stop::RunStop(options.stop);
+  if (app.got_subcommand("prune")) return prune::RunPrune(options.prune);
   if (app.got_subcommand("bench")) return Bench(app.get_subcommand("bench")->remaining());
   std::printf("%s", play::EnvTable().c_str());
   return kExitDone;
@@ -395,6 +407,7 @@ int RunCommandLine(int argc, char** argv) {
   AddSimulate(app, options);
   AddKeys(app, options);
   AddStop(app, options.stop);
+  AddPrune(app, options.prune);
   AddBench(app);
   app.add_subcommand("envs", "List the environments.");
   try {

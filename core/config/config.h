@@ -163,6 +163,15 @@ struct CheckpointConfig {
   friend bool operator==(const CheckpointConfig&, const CheckpointConfig&) = default;
 };
 
+struct JournalConfig {
+  double keep = -1;  // GB; -1 is "all"
+  std::uint64_t max_bytes() const {
+    return keep < 0 ? std::numeric_limits<std::uint64_t>::max()
+                    : static_cast<std::uint64_t>(keep * 1e9);
+  }
+  friend bool operator==(const JournalConfig&, const JournalConfig&) = default;
+};
+
 // Evaluation during training.
 struct EvalConfig {
   std::int64_t every_steps = 0;  // 0 = off
@@ -204,6 +213,7 @@ struct Config {
   LearnerConfig learner;
   WireConfig wire;
   CheckpointConfig checkpoint;
+  JournalConfig journal;
   EvalConfig eval;
   SimulateConfig simulate;
   StatusConfig status;

@@ -157,6 +157,8 @@ const std::vector<ConfigKey>& Table() {
       {KEY(checkpoint, cut_s), NumberRule{kShortestS, kDay}},
       {KEY(checkpoint, redo_s), NumberRule{kShortestS, kDay}},
 
+      {KEY(journal, keep), NumberRule{.low = 0, .high = 100'000, .word = "all"}},
+
       {KEY(eval, every_steps), IntegerRule{0, kMany}},
       {KEY(eval, episodes), IntegerRule{1, 10'000'000}},
       {KEY(eval, greedy), FlagRule{}},

@@ -98,7 +98,8 @@ Shard::Shard(const Config& config, net::ParameterLayout layout, ShardOptions opt
       snapshot_(wire::SnapshotWriter::SharedIfThereIsRoom(welcomed.welcome.snapshot, slice_.size,
                                                           layout_.fingerprint(), term_)),
       newest_(snapshot_),
-      checkpoints_(options_.run_dir / "checkpoints", 1, [this] { wake_up_.Notify(); },
+      checkpoints_(options_.run_dir / "checkpoints", {.checkpoints = 1},
+                   [this] { wake_up_.Notify(); },
                    {options_.shard, static_cast<std::size_t>(config.learner.shards)}),
       pending_(kSpareSlices + static_cast<std::size_t>(config.updates.in_flight)),
       unsent_([this](const wire::Frames& frames) {

@@ -143,6 +143,15 @@ std::map<std::string, std::string> MetadataOf(const Checkpoint& checkpoint,
   };
 }
 
+JournalPosition JournalOf(const Metadata& metadata) {
+  JournalPosition position{.offset = metadata.Number("journal_offset")};
+  if (metadata.Has("journal_term")) {  // else of an older program, whose journal is one file
+    position.term = metadata.Number32("journal_term");
+    position.segment = metadata.Number32("journal_segment");
+  }
+  return position;
+}
+
 Checkpoint FromMetadata(const Metadata& metadata, const std::string& path,
                         std::string_view format) {
   if (metadata.Text("format") != format) {
@@ -154,11 +163,7 @@ Checkpoint FromMetadata(const Metadata& metadata, const std::string& path,
   checkpoint.version = metadata.Number("version");
   checkpoint.steps = metadata.Number("steps");
   checkpoint.optimizer_step = metadata.Number("optimizer_step");
-  checkpoint.journal.offset = metadata.Number("journal_offset");
-  if (metadata.Has("journal_term")) {  // else of an older program, whose journal is one file
-    checkpoint.journal.term = metadata.Number32("journal_term");
-    checkpoint.journal.segment = metadata.Number32("journal_segment");
-  }
+  checkpoint.journal = JournalOf(metadata);
   checkpoint.slot_names = Split(metadata.Text("optimizer_slots"));
   checkpoint.config = metadata.Text("config");
   checkpoint.counters = metadata.Text("counters");
@@ -207,11 +212,16 @@ std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir, std::str
   return path;
 }
 
+JournalPosition ReadJournalPosition(const std::filesystem::path& path) {
+  const auto file = std::filesystem::is_directory(path) ? FirstPart(path) : path;
+  return JournalOf(Metadata(SafetensorsFile::ReadMetadata(file), file.string()));
+}
+
 Checkpoint ReadCheckpoint(const std::filesystem::path& file_path) {
   if (std::filesystem::is_directory(file_path)) return ReadCheckpointParts(file_path);
   const std::string path = file_path.string();
   const SafetensorsFile file = SafetensorsFile::Read(file_path);
-  const Metadata metadata(file, path);
+  const Metadata metadata(file.metadata(), path);
   Checkpoint checkpoint = FromMetadata(metadata, path, kFormat);
   checkpoint.layout = RebuildLayout(file, path, metadata.Number("fingerprint", 16));
   const net::ParameterLayout& layout = checkpoint.layout;

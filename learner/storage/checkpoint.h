@@ -25,6 +25,7 @@
 #include "core/queue.h"
 #include "learner/storage/actor_states.h"
 #include "learner/storage/journal.h"
+#include "learner/storage/journal_prune.h"
 #include "learner/storage/journal_writer.h"
 #include "net/parameters.h"
 #include "wire/slices.h"
@@ -83,6 +84,8 @@ std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir, std::str
 // stored one. The states of the actors stay in their file. Throws std::runtime_error with a sentence
 // that names the file and the damage.
 Checkpoint ReadCheckpoint(const std::filesystem::path& path);
+// Returns its place in the journal, from the metadata alone. Throws as ReadCheckpoint.
+JournalPosition ReadJournalPosition(const std::filesystem::path& path);
 // Returns whether `path` is a directory with the part of shard 0.
 bool HoldsCheckpointParts(const std::filesystem::path& path);
 
@@ -105,8 +108,9 @@ LastGoodResult NewestCut(const std::filesystem::path& dir);
 // Removes all but the newest `keep` checkpoints, but never the newest readable one nor the newest
 // cut. Also removes those that are no part of the run, states without their checkpoint, and
 // temporary files of killed writers, except those of the best checkpoint: its writer may be at
-// work. Returns the removed paths. REQUIRES: keep >= 1.
-std::vector<std::filesystem::path> Prune(const std::filesystem::path& dir, std::size_t keep);
+// work. Returns the removed paths; `dry_run`: those that it would remove. REQUIRES: keep >= 1.
+std::vector<std::filesystem::path> Prune(const std::filesystem::path& dir, std::size_t keep,
+                                         bool dry_run = false);
 
 // One process of a learner, by number. Each writes its part of every checkpoint.
 struct ShardOf {
@@ -115,20 +119,26 @@ struct ShardOf {
 
 // Writes and prunes in a thread of its own, so the network thread never waits for the disk. The
 // directory must be there: one that was moved away is not made again. Given a checkpoint of a
-// shard's slice, it writes that part. Shard 0 writes last; it completes the checkpoint and prunes.
+// shard's slice, it writes that part. Shard 0 writes last; it completes the checkpoint and prunes,
+// checkpoints and then the journal.
 class CheckpointWriter {
  public:
   struct Result {
     std::uint32_t term = 0;
     std::uint64_t version = 0;
-    std::filesystem::path path;  // empty if it failed, and for the parts of shards above 0
-    std::string error;           // why it failed; the older checkpoints are unchanged
-    bool fenced_off = false;     // because a later learner has the run
+    std::filesystem::path path{};  // empty if it failed, and for the parts of shards above 0
+    std::string error{};           // why it failed; the older checkpoints are unchanged
+    bool fenced_off = false;       // because a later learner has the run
+    JournalPruned journal{};       // behind a checkpoint that is written
+  };
+  struct Keep {
+    std::size_t checkpoints = 1;
+    std::uint64_t journal_bytes = UINT64_MAX;  // of the directory `journal` beside `dir`
   };
 
   // The writer's thread calls `on_result` (may be empty) when a result is ready to Poll.
-  CheckpointWriter(std::filesystem::path dir, std::size_t keep,
-                   std::function<void()> on_result = {}, ShardOf which = {});
+  CheckpointWriter(std::filesystem::path dir, Keep keep, std::function<void()> on_result = {},
+                   ShardOf which = {});
   ~CheckpointWriter();  // Finish
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
@@ -155,7 +165,7 @@ class CheckpointWriter {
   std::filesystem::path Write(const Job& job);
 
   const std::filesystem::path dir_;
-  const std::size_t keep_;
+  const Keep keep_;
   const std::function<void()> on_result_;
   const ShardOf which_;
   BoundedQueue<Job> queue_{1};

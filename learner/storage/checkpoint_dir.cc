@@ -95,10 +95,12 @@ LastGoodResult NewestCut(const std::filesystem::path& dir) {
   return result;
 }
 
-std::vector<std::filesystem::path> Prune(const std::filesystem::path& dir, std::size_t keep) {
+std::vector<std::filesystem::path> Prune(const std::filesystem::path& dir, std::size_t keep,
+                                         bool dry_run) {
   CHECK(keep >= 1, "keep {}", keep);
   std::vector<std::filesystem::path> removed;
   const auto remove = [&](const std::filesystem::path& path) {
+    if (dry_run) return removed.push_back(path);
     std::error_code ignored;  // the next Prune tries again
     std::filesystem::path doomed = path;
     // A directory is removed file by file, so first rename it: it must not look complete any more.

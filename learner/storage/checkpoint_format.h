@@ -22,12 +22,11 @@ namespace starling::learner {
 
 // ---- metadata
 
-// The entries of one file. A missing or malformed entry is an error with a sentence. The file must
-// outlive it.
+// The entries of one file. A missing or malformed entry is an error with a sentence.
 class Metadata {
  public:
-  Metadata(const SafetensorsFile& file, std::string path)
-      : entries_(file.metadata()), path_(std::move(path)) {}
+  Metadata(std::map<std::string, std::string> entries, std::string path)
+      : entries_(std::move(entries)), path_(std::move(path)) {}
 
   bool Has(const std::string& key) const { return entries_.contains(key); }
   // Throw std::runtime_error naming the file and the entry.
@@ -36,13 +35,15 @@ class Metadata {
   std::uint32_t Number32(const std::string& key) const;
 
  private:
-  const std::map<std::string, std::string>& entries_;
-  std::string path_;
+  const std::map<std::string, std::string> entries_;
+  const std::string path_;
 };
 
 // Returns the metadata of `checkpoint`: everything but layout, weights and state.
 std::map<std::string, std::string> MetadataOf(const Checkpoint& checkpoint,
                                               std::string_view format);
+// Returns the checkpoint's place in the journal. Throws std::runtime_error.
+JournalPosition JournalOf(const Metadata& metadata);
 // The inverse of MetadataOf. Leaves layout, weights and state empty and does not check the
 // fingerprint. Throws std::runtime_error, also if the format is not `format`.
 Checkpoint FromMetadata(const Metadata& metadata, const std::string& path, std::string_view format);
@@ -57,6 +58,8 @@ void WriteCheckpointPart(const std::filesystem::path& dir, const Checkpoint& par
 // are written.
 std::filesystem::path CommitCheckpointParts(const std::filesystem::path& dir, std::uint32_t term,
                                             std::uint64_t version);
+// Returns the part of shard 0, which has the metadata of the whole, or "" if it is missing.
+std::filesystem::path FirstPart(const std::filesystem::path& path);
 // Returns the whole checkpoint of all parts in the directory. Throws like ReadCheckpoint.
 Checkpoint ReadCheckpointParts(const std::filesystem::path& path);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/text.h"
 #include "learner/storage/start.h"
 
 namespace starling::learner {
@@ -21,7 +22,9 @@ CheckpointKeeper::CheckpointKeeper(const Config& config, const net::ParameterLay
     : config_(config),
       layout_(layout),
       clock_(clock),
-      writer_(run_dir / "checkpoints", static_cast<std::size_t>(config.checkpoint.keep),
+      writer_(run_dir / "checkpoints",
+              {.checkpoints = static_cast<std::size_t>(config.checkpoint.keep),
+               .journal_bytes = config.journal.max_bytes()},
               std::move(on_result), {0, static_cast<std::size_t>(config.learner.shards)}),
       newest_(std::move(newest)),
       newest_version_(version) {}
@@ -80,7 +83,26 @@ void CheckpointKeeper::Collect() {
     newest_version_ = result->version;
     newest_ = "checkpoints/" + result->path.filename().string();
     LogInfo("wrote {}", newest_);
+    Note(result->journal);
   }
+}
+
+void CheckpointKeeper::Note(const JournalPruned& journal) {
+  if (journal.segments > 0) {
+    LogInfo("removed {} of the journal ({}B), {}B are left", Plural(journal.segments, "segment"),
+            HumanCount(static_cast<double>(journal.removed)),
+            HumanCount(static_cast<double>(journal.left)));
+  }
+  // The segment that is being written, and the rest of one that a replay begins in.
+  constexpr std::uint64_t kSlack = 2 * JournalWriter::Options{}.segment_bytes;
+  if (config_.journal.keep <= 0 || journal.left <= config_.journal.max_bytes() + kSlack ||
+      std::exchange(journal_too_long_, true)) {
+    return;
+  }
+  LogWarn(
+      "the journal has {}B, more than journal.keep = {} GB: a replay from the oldest checkpoint "
+      "needs them; lower checkpoint.keep or checkpoint.every_steps",
+      HumanCount(static_cast<double>(journal.left)), config_.journal.keep);
 }
 
 void CheckpointKeeper::Finish() {

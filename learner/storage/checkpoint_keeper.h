@@ -65,6 +65,7 @@ class CheckpointKeeper {
   };
   CheckpointWriter::Job Begin(CheckpointContent content);
   void WarnOfSlowDisk(std::uint64_t version);
+  void Note(const JournalPruned& journal);
   void Fail(std::uint64_t version, const std::string& error);
 
   const Config& config_;
@@ -78,6 +79,7 @@ class CheckpointKeeper {
   std::uint64_t newest_version_;
   std::string error_;
   bool fenced_off_ = false;
+  bool journal_too_long_ = false;  // it was warned of
   RateLimitedLog slow_disk_{10'000};
 };
 

@@ -84,7 +84,7 @@ void AddPart(const std::filesystem::path& file_path, ShardOf which, Checkpoint& 
   // 1. The part must be of this shard.
   const std::string path = file_path.string();
   const SafetensorsFile file = SafetensorsFile::Read(file_path);
-  const Metadata metadata(file, path);
+  const Metadata metadata(file.metadata(), path);
   Checkpoint part = FromMetadata(metadata, path, kFormat);
   part.layout = ParseLayout(metadata, path);
   if (metadata.Number("shard") != which.shard || metadata.Number("shards") != which.shards) {
@@ -145,6 +145,11 @@ std::filesystem::path CommitCheckpointParts(const std::filesystem::path& dir, st
   std::filesystem::rename(dir / (stem + std::string(kUncommitted)), dir / stem);
   SyncDirectory(dir);
   return dir / stem;
+}
+
+std::filesystem::path FirstPart(const std::filesystem::path& path) {
+  const std::size_t shards = CountParts(path);
+  return shards > 0 ? PartPath(path, {0, shards}) : "";
 }
 
 bool HoldsCheckpointParts(const std::filesystem::path& path) { return CountParts(path) > 0; }

@@ -18,7 +18,7 @@ class FencedOff : public std::runtime_error {
 
 }  // namespace
 
-CheckpointWriter::CheckpointWriter(std::filesystem::path dir, std::size_t keep,
+CheckpointWriter::CheckpointWriter(std::filesystem::path dir, Keep keep,
                                    std::function<void()> on_result, ShardOf which)
     : dir_(std::move(dir)),
       keep_(keep),
@@ -86,10 +86,14 @@ std::filesystem::path CheckpointWriter::Write(const Job& job) {
 
 void CheckpointWriter::Run() {
   while (const auto job = queue_.Pop()) {
-    Result result{job->checkpoint->term, job->checkpoint->version, {}, {}};
+    Result result{.term = job->checkpoint->term, .version = job->checkpoint->version};
     try {
       result.path = Write(*job);
-      if (which_.shard == 0) Prune(dir_, keep_);
+      if (which_.shard == 0) {
+        Prune(dir_, keep_.checkpoints);
+        result.journal = PruneJournal(dir_.parent_path() / "journal",
+                                      OldestCut(ListCheckpoints(dir_)), keep_.journal_bytes);
+      }
     } catch (const FencedOff& fenced) {
       result.error = fenced.what();
       result.fenced_off = true;

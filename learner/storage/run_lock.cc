@@ -26,8 +26,7 @@ LockedFile LockRun(const std::filesystem::path& run_dir) {
     if (!lock.held()) {
       const std::string holder = ReadFile(path);
       throw UserError(fmt::format(
-          "run directory {}: the learner with {} is still using it; end that process or choose "
-          "another --run-dir",
+          "run directory {}: the learner with {} is still using it; end that process first",
           run_dir.string(), holder.empty() ? "an unknown process id" : holder));
     }
     const std::string holder = fmt::format("process id {} on {}", ::getpid(), HostName());

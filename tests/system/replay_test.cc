@@ -71,6 +71,18 @@ TEST_F(ReplayTest, OfARunWhoseActorAndLearnerWereKilled) {
   ExpectTheSameBits();
 }
 
+TEST_F(ReplayTest, OfARunWhoseOldJournalWasRemoved) {
+  ASSERT_EQ(Train({"run.steps=8000", "actors.count=2", "staleness.bound=0", "journal.keep=0",
+                   "checkpoint.keep=1"}),
+            0);
+  ASSERT_TRUE(std::filesystem::exists(Segment()));
+  ASSERT_EQ(WaitFor(*Start("starling", ResumeWords({"run.steps=16000"}))), 0) << said_;
+  EXPECT_FALSE(std::filesystem::exists(Segment()));
+  EXPECT_THAT(Log(), ContainsRegex("removed 1 segment of the journal \\(.*B\\), .*B are left"));
+  ExpectTheSameBits();
+  EXPECT_THAT(replay_->out(), HasSubstr("the replay begins at checkpoints/t0002-v"));
+}
+
 TEST_F(ReplayTest, OfARunThatWentOn) {
   ASSERT_EQ(Train({"run.steps=8000", "actors.count=2"}), 0);
   for (const char* further :

@@ -105,7 +105,7 @@ TEST_F(ActorStatesTest, GoWithACheckpointInParts) {
   const Checkpoint whole = MakeCut(1, 10);
   const auto slices = wire::CutIntoSlices(whole.weights.size(), 2);
   for (const std::size_t shard : {1, 0}) {
-    CheckpointWriter writer(dir_.path(), 3, {}, {shard, 2});
+    CheckpointWriter writer(dir_.path(), {3}, {}, {shard, 2});
     Checkpoint part = whole;
     static_cast<TrainingState&>(part) = CutOut(whole, slices[shard]);
     if (shard > 0) part.actors.reset();

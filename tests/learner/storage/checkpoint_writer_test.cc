@@ -26,7 +26,7 @@ CheckpointWriter::Job JobOf(std::uint32_t term, std::uint64_t version, std::int6
 
 TEST_F(CheckpointWriterTest, WritesInOrderAndPrunes) {
   std::atomic<int> called{0};
-  CheckpointWriter writer(dir_.path(), 2, [&] {
+  CheckpointWriter writer(dir_.path(), {2}, [&] {
     ++called;
     called.notify_one();
   });
@@ -48,7 +48,7 @@ TEST_F(CheckpointWriterTest, WritesInOrderAndPrunes) {
 TEST_F(CheckpointWriterTest, FinishWritesEverythingSubmitted) {
   for (int round = 0; round < 20; ++round) {
     TempDir dir;
-    CheckpointWriter writer(dir.path(), 9);
+    CheckpointWriter writer(dir.path(), {9});
     std::size_t taken = 0;
     for (std::uint64_t version = 0; version < 4; ++version) {
       taken += writer.Submit(JobOf(1, version));
@@ -66,7 +66,7 @@ TEST_F(CheckpointWriterTest, FinishWritesEverythingSubmitted) {
 // The network thread must not wait: with one being written and one waiting, the next is refused.
 TEST_F(CheckpointWriterTest, RefusesAThirdWhileItIsBusy) {
   std::atomic<bool> entered{false}, go_on{false};
-  CheckpointWriter writer(dir_.path(), 9, [&] {
+  CheckpointWriter writer(dir_.path(), {9}, [&] {
     entered = true;
     entered.notify_one();
     go_on.wait(false);
@@ -85,7 +85,7 @@ TEST_F(CheckpointWriterTest, RefusesAThirdWhileItIsBusy) {
 // A disk that becomes full during a write, simulated by the file size limit.
 TEST_F(CheckpointWriterTest, AFailedWriteIsReportedAndTheOldCheckpointsStay) {
   WriteCheckpoint(dir_.path(), MakeCheckpoint(1, 1));
-  CheckpointWriter writer(dir_.path(), 1);
+  CheckpointWriter writer(dir_.path(), {1});
   {
     const FileSizeLimit limit(4096);
     writer.Submit(JobOf(1, 2, 1000));
@@ -102,7 +102,7 @@ TEST_F(CheckpointWriterTest, AFailedWriteIsReportedAndTheOldCheckpointsStay) {
 
 TEST_F(CheckpointWriterTest, WritesNothingOnceALaterLearnerHasTheRun) {
   const std::uint32_t first = ClaimTerm(dir_.path(), std::nullopt);
-  CheckpointWriter writer(dir_.path(), 9);
+  CheckpointWriter writer(dir_.path(), {9});
   ASSERT_TRUE(writer.Submit(JobOf(first, 1)));
   while (!writer.Poll()) std::this_thread::yield();
   EXPECT_EQ(ClaimTerm(dir_.path(), CheckpointId{first, 1}), 2u);
@@ -117,7 +117,7 @@ TEST_F(CheckpointWriterTest, WritesNothingOnceALaterLearnerHasTheRun) {
 
 TEST_F(CheckpointWriterTest, ARunDirectoryThatWasMovedAwayIsNotMadeAgain) {
   std::filesystem::create_directory(dir_ / "run");
-  CheckpointWriter writer(dir_ / "run", 9);
+  CheckpointWriter writer(dir_ / "run", {9});
   std::filesystem::rename(dir_ / "run", dir_ / "moved");
   ASSERT_TRUE(writer.Submit(JobOf(1, 1)));
   writer.Finish();
