@@ -11,8 +11,8 @@
 namespace starling {
 
 // Occupies those of the descriptors 0, 1 and 2 that the caller of this program closed: a file of a
-// run that got such a number would receive messages. Writes to them fail as before. REQUIRES: called
-// before anything is opened.
+// run that got such a number would receive messages. Writes to them fail as before. REQUIRES:
+// called before anything is opened.
 void OccupyStandardDescriptors();
 
 // Returns a descriptor that becomes and stays readable at the first SIGINT, SIGTERM or SIGHUP. A

@@ -39,7 +39,7 @@ void RedoPolicy::OnExit(int pid, const ChildExit& exit, const std::string& reaso
 }
 
 void RedoPolicy::Tick(std::int64_t now_ms, Actions& out) {
-  if (!alive_ || !killed_why_.empty() || now_ms - heard_ms_ < limits_.hang_ms) return;
+  if (!alive_ || !killed_why_.empty() || now_ms - heard_ms_ < limits_.redo_hang_ms) return;
   killed_why_ = fmt::format("it had not reported for {} s", (now_ms - heard_ms_) / 1000);
   out.emplace_back(SendSignal{kRedoSlot, SIGKILL});
 }

@@ -4,7 +4,7 @@
 // The rules:
 //  - It runs before each learner that goes on with a run. Whatever its end, that learner starts.
 //  - It names what is lost itself. Only if it dies, the supervisor does.
-//  - One without a status line for `hang_ms` is killed.
+//  - One without a status line for `redo_hang_ms` is killed.
 //  - If the run ends, it is killed. It has changed nothing, or written a whole checkpoint.
 #pragma once
 

@@ -53,6 +53,9 @@ Actions SupervisorPolicy::OnRedoStatus(std::int64_t now_ms, const monitor::RedoS
 
 Actions SupervisorPolicy::OnRedoExit(int pid, const ChildExit& exit, const std::string& reason) {
   Actions out;
+  if (redo_.status()) {  // it took its time: actors have looked for their learner in vain
+    for (Actor& actor : actors_) actor.backoff.deaths = 0;
+  }
   redo_.OnExit(pid, exit, reason, out);
   if (ending_) {
     MaybeFinish(out);

@@ -61,7 +61,8 @@ Engine::Engine(const Config& config, const Start& start, wire::SnapshotWriter& s
                                               .term = term_,
                                               .after = start.journal}),
       pipeline_(config_, CutOut(start.state, options_.slice), snapshot, journal_, counters_,
-                options_.on_progress) {
+                options_.on_progress),
+      pace_(config.checkpoint.redo_s) {
   if (options_.exact) pipeline_.SeekCuts();
   if (!start.checkpoint.empty() && !(options_.exact && start.actors)) ++counters_.breaks;
   journal_.Append(TermRecord{term_, start.state.version, start.state.steps});
@@ -96,7 +97,8 @@ void Engine::Remove(std::uint32_t slot, const std::string& why) {
     if (sent) journal_.Append(LostRecord{slot, grant.number, LostWhy::kDeath});
   }
   std::erase_if(unsent_, [&](const Grant& grant) { return grant.slot == slot; });
-  journal_.Append(DeathRecord{slot, member->incarnation});
+  // Actors that leave with their learner have not died: a redo knows their states.
+  if (!pipeline_.ending()) journal_.Append(DeathRecord{slot, member->incarnation});
   roster_.Leave(slot, why);
 }
 
@@ -194,8 +196,10 @@ void Engine::Count(const wire::Gradient& gradient) {
   counters_.envs_replaced += gradient.envs_replaced;
   actor_times_ += TimesOf(gradient);
   newest_ = gradient;
-  redo_s_ += (static_cast<double>(gradient.act_us) + gradient.gradient_us) / 1e6;
-  if (options_.exact && redo_s_ > config_.checkpoint.redo_s) pipeline_.AskForCheckpoint();
+  pace_.Add((static_cast<double>(gradient.act_us) + gradient.gradient_us) / 1e6);
+  if (options_.may_cut && options_.may_cut() && pace_.Due(counters_.seconds)) {
+    pipeline_.AskForCheckpoint();
+  }
 }
 
 // The grant ends without a gradient. Returns false if it was not live.
@@ -211,18 +215,23 @@ std::optional<Engine::Finished> Engine::TakeFinished(double seconds) {
   auto finished = pipeline_.TakeFinished();
   if (!finished) return std::nullopt;
   counters_.seconds = seconds_before_ + seconds;
+  if (pipeline_.seeks_cut()) pace_.Withheld(counters_.seconds);
   applied_.insert(applied_.end(), finished->applied.begin(), finished->applied.end());
   if (finished->checkpoint) {
     finished->checkpoint->journal_sync = journal_.TakeSync();
+    finished->checkpoint->journal_whole = journal_.complete();
     if (finished->cut) finished->checkpoint->actors = lives_.Save();
-    redo_s_ = 0;
+    pace_.Saved(counters_.seconds, finished->cut);
   }
   return Finished{finished->version, std::move(finished->checkpoint)};
 }
 
 CheckpointContent Engine::ContentOf(TrainingState state) {
-  const JournalPosition position = journal_.position();
-  CheckpointContent content{std::move(state), counters_.Save(), position, journal_.TakeSync(), {}};
+  CheckpointContent content{.state = std::move(state),
+                            .counters = counters_.Save(),
+                            .journal = journal_.position(),
+                            .journal_sync = journal_.TakeSync(),
+                            .journal_whole = journal_.complete()};
   if (options_.exact && AtCut()) content.actors = lives_.Save();
   return content;
 }

@@ -26,6 +26,7 @@
 #include "learner/counters.h"
 #include "learner/lives.h"
 #include "learner/pipeline.h"
+#include "learner/redo_pace.h"
 #include "learner/roster.h"
 #include "learner/run_status.h"
 #include "learner/storage/journal_writer.h"
@@ -40,11 +41,13 @@ namespace starling::learner {
 UnrollStatus TimesOf(const wire::Gradient& gradient);
 
 struct EngineOptions {
-  std::filesystem::path run_dir;        // for the journal
-  std::uint64_t fingerprint = 0;        // of the parameter layout
-  std::uint32_t session = 1;            // differs with every start of a learner (wire::Header)
-  wire::Slice slice;                    // of the weights that this process applies
-  bool exact = false;                   // checkpoints are cuts
+  std::filesystem::path run_dir;  // for the journal
+  std::uint64_t fingerprint = 0;  // of the parameter layout
+  std::uint32_t session = 1;      // differs with every start of a learner (wire::Header)
+  wire::Slice slice;              // of the weights that this process applies
+  bool exact = false;             // checkpoints are cuts
+  // Whether a cut for a redo may be taken now; empty: never.
+  std::function<bool()> may_cut{};
   std::function<void()> on_progress{};  // called by an applier thread after a version is completed
 };
 
@@ -57,8 +60,8 @@ class Engine {
 
   // ---- members
 
-  // A new incarnation in `slot` gets its first grants when the judge allows. `fresh`: the state that
-  // waits for the slot, if any, is of no use to it. REQUIRES: `slot` is free.
+  // A new incarnation in `slot` gets its first grants when the judge allows. `fresh`: the state
+  // that waits for the slot, if any, is of no use to it. REQUIRES: `slot` is free.
   Member& Join(std::uint32_t slot, std::string peer = "", bool fresh = false);
   // The actor is gone: its grants end, its held gradients stay. REQUIRES: `slot` has a member.
   void Remove(std::uint32_t slot, const std::string& why);
@@ -183,7 +186,7 @@ class Engine {
   std::vector<Grant> unsent_;                      // their version is not completed yet
   std::map<std::uint64_t, std::int64_t> sent_ns_;  // live grants, by number: when they were sent
   bool granted_ = false;
-  double redo_s_ = 0;  // of one thread, to compute the gradients since the last cut again
+  RedoPace pace_;
   wire::Gradient newest_{};
   UnrollStatus actor_times_;
 };

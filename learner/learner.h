@@ -47,6 +47,7 @@ struct LearnerOptions {
   std::filesystem::path run_dir;
   bool resume = false;
   bool exact = false;                 // checkpoints are cuts: the envs of this run can be saved
+  bool redo = false;                  // and a killed learner's updates can be done again
   int stop_fd = -1;                   // readable: write a final checkpoint and end
   int reload_fd = -1;                 // an eventfd; readable: read the list of keys again
   std::function<bool()> abandoned{};  // true: the parent is gone, as stop_fd; may be empty
@@ -179,6 +180,7 @@ class Learner {
 
   std::optional<std::int64_t> seeking_ms_;  // since when grants are withheld for a checkpoint
   std::optional<std::int64_t> stopped_ms_;  // since when they are for the end
+  bool left_at_end_ = false;                // an actor has left since then, with its state
 
   RateLimitedLog refusals_, cut_warnings_{10'000};
   RefusalWatch watch_;

@@ -85,6 +85,9 @@ CheckpointContent Learner::LastContent() {
     Drain();
     if (shards_) shards_->Receive();
     keeper_.Collect();
+    if (stopped_ms_ && clock_.NowMs() - *stopped_ms_ >= kMaxStopMs) {
+      cuts_.GiveUp("the learner must end");
+    }
   };
   // 1. The states of the cut before it are still on their way, and with them gradients.
   while (cuts_.collecting() || !engine_.idle()) {
@@ -93,6 +96,10 @@ CheckpointContent Learner::LastContent() {
   }
   // 2. Those of this one.
   CheckpointContent content = engine_.CaptureNow();
+  if (content.actors && left_at_end_) {
+    LogWarn("the last checkpoint has no states of actors: they left before they were asked");
+    content.actors.reset();
+  }
   if (!content.actors) return content;
   AskForStates(std::move(content));
   while (true) {

@@ -90,6 +90,7 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options,
                .session = NewSession(),
                .slice = slice_,
                .exact = options_.exact,
+               .may_cut = [this] { return options_.redo && keeper_.idle(); },
                .on_progress = [this] { wake_up_.Notify(); }}),
       keeper_(
           config_, layout_, options_.run_dir, start.checkpoint, start.state.version,
@@ -118,6 +119,7 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options,
                [this](std::uint32_t slot, std::uint32_t incarnation) {
                  if (shards_) shards_->DiscardAllOf(slot, incarnation);
                  cuts_.Leave(slot);
+                 left_at_end_ |= stopped_ms_.has_value();
                }},
           clock_),
       reporter_(config_, options_.run_dir, engine_, options_.sinks, clock_, real_),
@@ -131,6 +133,9 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options,
   }
   if (config.eval.every_steps > 0 && !snapshot_.shared()) {
     LogWarn("the evaluator cannot see the weights: only those at the end are evaluated");
+  }
+  if (options_.exact && options_.resume && !start.actors) {
+    LogWarn("{} has no states of actors: all of them begin afresh", start.checkpoint);
   }
   // 2. The checkpoint of version 0. The other shards start from it.
   if (!options_.resume) keeper_.Save(engine_.ContentOf(std::move(start.state)));

@@ -31,8 +31,8 @@ class Lives {
     const ActorState* state = nullptr;  // to be restored; nullptr: the life is fresh
   };
   Life Of(std::uint32_t slot) const;
-  // The state of `slot` is of no use to its actor: its next life is fresh. Returns whether there was
-  // one.
+  // The state of `slot` is of no use to its actor: its next life is fresh. Returns whether there
+  // was one.
   bool Discard(std::uint32_t slot) { return states_.erase(slot) > 0; }
 
   // The first gradient of an actor of `slot` has arrived: its state, if one waited, is used up.

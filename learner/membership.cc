@@ -227,8 +227,7 @@ void Membership::OpenWhenReady() {
   } else if (late && here > 0 && missing > 0) {
     LogWarn(
         "{} actors whose states are saved did not come within updates.start_timeout_s = {} s: "
-        "going "
-        "on without them; the run is not what it would have been",
+        "going on without them; the run is not what it would have been",
         missing, config_.updates.start_timeout_s);
     ++engine_.counters().breaks;
     engine_.Open();

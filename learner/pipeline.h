@@ -68,7 +68,7 @@ class Pipeline {
   // Hands it at most one. Returns whether there was one.
   bool AdvanceOne();
 
-  // ---- checkpoints: of the version at which they fall due; or, if cuts are sought, of the next cut
+  // ---- checkpoints: of the version at which they fall due, or of the next cut if cuts are sought
 
   // From now on grants are withheld while a checkpoint is due, until its version is a cut.
   void SeekCuts() { cuts_ = true; }
@@ -79,6 +79,7 @@ class Pipeline {
   bool seeks_cut() const { return judge_.withheld() && !ending_; }
   // Nothing is granted any more: what was granted and held runs out.
   void StopGranting();
+  bool ending() const { return ending_; }
 
   // The outcome of one gradient.
   struct Applied {

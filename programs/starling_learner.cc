@@ -204,6 +204,7 @@ int Run(const Options& options) {
   learner::LearnerOptions setup{.run_dir = options.run_dir,
                                 .resume = options.resume,
                                 .exact = results::WhyNotExact(config).empty(),
+                                .redo = results::WhyNotReplayed(config).empty(),
                                 .stop_fd = stop_fd,
                                 .reload_fd = config.wire.secret.empty() ? -1 : CatchReloadSignal(),
                                 .abandoned = WatchParent(options.parent),

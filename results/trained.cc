@@ -63,6 +63,27 @@ std::string WhyNotExact(const Config& config) {
   return envs::WhyNotSaved(config.env);
 }
 
+std::string WhyNotReplayed(const Config& config) {
+  if (config.learner.apply == ApplyMode::kHogwild) {
+    return "its weights were applied by learner.apply = \"hogwild\", whose threads overwrite each "
+           "other in an order that no journal holds";
+  }
+  if (config.learner.shards > 1) {
+    return fmt::format(
+        "learner.shards = {}, and an actor's slices of the weights may be of different versions, "
+        "which the journal does not hold",
+        config.learner.shards);
+  }
+  for (const char* elsewhere : {"gym:", "plugin:"}) {
+    if (!config.env.name.starts_with(elsewhere)) continue;
+    return fmt::format(
+        "the random numbers of {} are not Starling's; only bundled envs can be "
+        "replayed",
+        config.env.name);
+  }
+  return "";
+}
+
 learner::InitialNet InitialNetOf(const Config& config) {
   learner::InitialNet net = InitialNetToResume(config);
   net.initial = config.run.init_from.empty()

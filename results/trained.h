@@ -24,6 +24,9 @@ learner::InitialNet InitialNetToResume(const Config& config);
 // (checkpoint.exact), or "" if it does. Throws UserError if the environment is unknown.
 std::string WhyNotExact(const Config& config);
 
+// Returns why no run of this configuration can be replayed, or "".
+std::string WhyNotReplayed(const Config& config);
+
 struct FoundCheckpoint {
   std::filesystem::path path;
   learner::Checkpoint checkpoint;

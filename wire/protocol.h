@@ -72,7 +72,7 @@ enum class Kind : std::uint8_t {
   kShardApplied,   // shard to learner: a version is complete
   kShardSaved,     // shard to learner: its part of a checkpoint is written, or failed
   kReloadKeys,     // learner to shard: read the list of keys again
-  // The states of envs and streams (docs/replay.md):
+  // The states of envs and streams (docs/exact-resume.md):
   kFetchState,  // actor to learner: asks for a part of the state that it goes on from
   kState,       // both ways: a part of an actor's state
 };

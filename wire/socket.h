@@ -111,7 +111,8 @@ class ServerSocket : public Socket {
   std::optional<std::uint64_t> BytesFrom(const std::string& peer) const;
   // Over tcp: ends the connections that have received more bytes since their last whole message
   // than a full queue of the largest messages has (wire/unterminated_message_guard.h), and returns
-  // a sentence for each. Call it often, after Receive. `now_ms` is any monotonic milliseconds clock.
+  // a sentence for each. Call it often, after Receive. `now_ms` is any monotonic milliseconds
+  // clock.
   std::vector<std::string> CutUnfinished(std::int64_t now_ms);
 
   // Overwrites `out`. Returns false if there is no message.

@@ -137,6 +137,7 @@ std::map<std::string, std::string> MetadataOf(const Checkpoint& checkpoint,
       {"journal_term", std::to_string(checkpoint.journal.term)},
       {"journal_segment", std::to_string(checkpoint.journal.segment)},
       {"journal_offset", std::to_string(checkpoint.journal.offset)},
+      {"journal_whole", checkpoint.journal_whole ? "1" : "0"},
       {"fingerprint", fmt::format("{:016x}", checkpoint.layout.fingerprint())},
       {"config", checkpoint.config},
       {"counters", checkpoint.counters},
@@ -164,6 +165,8 @@ Checkpoint FromMetadata(const Metadata& metadata, const std::string& path,
   checkpoint.steps = metadata.Number("steps");
   checkpoint.optimizer_step = metadata.Number("optimizer_step");
   checkpoint.journal = JournalOf(metadata);
+  checkpoint.journal_whole =
+      !metadata.Has("journal_whole") || metadata.Number("journal_whole") == 1;
   checkpoint.slot_names = Split(metadata.Text("optimizer_slots"));
   checkpoint.config = metadata.Text("config");
   checkpoint.counters = metadata.Text("counters");
@@ -203,8 +206,8 @@ std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir, std::str
                                 Slice(checkpoint.optimizer_state[slot], parameter)));
     }
   }
-  // 2. WriteSafetensors renames a synced temporary file. The states come first: a checkpoint that has
-  //    them is a cut from its first moment on.
+  // 2. WriteSafetensors renames a synced temporary file. The states come first: a checkpoint that
+  //    has them is a cut from its first moment on.
   if (!std::filesystem::exists(dir)) CreateDirectories(dir);
   const std::filesystem::path path = dir / name;
   if (checkpoint.actors) WriteActorStates(ActorStatesPath(path), *checkpoint.actors);

@@ -52,12 +52,14 @@ struct CheckpointContent {
   std::string counters = "{}";  // Counters::Save; opaque here
   JournalPosition journal{};    // a resumed learner goes on behind it
   JournalSync journal_sync{};   // until it has run, a power cut may take what lies before it
+  bool journal_whole = true;    // false: a write failed, records up to here are missing
   std::optional<ActorStates> actors{};  // at a cut
 };
 
 // The same with everything that a reader needs.
 struct Checkpoint : TrainingState {
   JournalPosition journal{};
+  bool journal_whole = true;
   net::ParameterLayout layout;
   std::vector<std::string> slot_names;  // "square_avg"
   std::string config;                   // of the run, TOML
@@ -71,8 +73,8 @@ std::string CheckpointName(std::uint32_t term, std::uint64_t version);
 // is neither listed nor pruned.
 inline constexpr std::string_view kBestCheckpoint = "best.safetensors";
 
-// Writes dir/CheckpointName, or dir/`name`, atomically and synced; at a cut the states of the actors
-// before it. Returns the path. Creates `dir`. Throws std::system_error.
+// Writes dir/CheckpointName, or dir/`name`, atomically and synced; at a cut the states of the
+// actors before it. Returns the path. Creates `dir`. Throws std::system_error.
 std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir,
                                       const Checkpoint& checkpoint,
                                       WriteProgress* progress = nullptr);
@@ -81,8 +83,8 @@ std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir, std::str
                                       WriteProgress* progress = nullptr);
 
 // Reads a checkpoint. The layout is rebuilt from names and shapes; its fingerprint must equal the
-// stored one. The states of the actors stay in their file. Throws std::runtime_error with a sentence
-// that names the file and the damage.
+// stored one. The states of the actors stay in their file. Throws std::runtime_error with a
+// sentence that names the file and the damage.
 Checkpoint ReadCheckpoint(const std::filesystem::path& path);
 // Returns its place in the journal, from the metadata alone. Throws as ReadCheckpoint.
 JournalPosition ReadJournalPosition(const std::filesystem::path& path);

@@ -134,8 +134,8 @@ struct DecodedHeader {
 // `bytes`: the beginning of a segment, kMaxJournalHeader or all that there are.
 DecodedHeader DecodeHeader(std::string_view bytes);
 
-// Appends the frame of `record` to `bytes`. Returns false, and appends nothing, if its payload would
-// be longer than kMaxJournalPayload.
+// Appends the frame of `record` to `bytes`. Returns false, and appends nothing, if its payload
+// would be longer than kMaxJournalPayload.
 bool AppendRecord(std::string& bytes, const JournalRecord& record);
 
 inline constexpr std::size_t kJournalFrame = 4 + 1 + 4;  // bytes: length, kind, checksum

@@ -68,7 +68,8 @@ Start FromCheckpoint(const Config& config, Checkpoint from, const std::filesyste
 
 // What the journal holds behind the checkpoint. A redo (tools/replay/redo.h) would have made a
 // checkpoint of it.
-std::string WhatIsLost(const std::filesystem::path& journal, const Start& start) {
+std::string WhatIsLost(const std::filesystem::path& journal, const Start& start, bool whole) {
+  if (!whole) return "lost: what came after it (the journal has a gap)";
   try {
     const JournalTail tail = TailOf(journal, start.journal);
     if (tail.updates == 0) return "nothing is lost";
@@ -84,6 +85,7 @@ Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout
                         CheckpointContent content) {
   Checkpoint checkpoint{std::move(content.state),
                         content.journal,
+                        content.journal_whole,
                         layout,
                         MakeOptimizerSpec(config.optimizer).slots,
                         ToToml(config),
@@ -125,9 +127,10 @@ Start FindStart(const Config& config, const InitialNet& net, const std::filesyst
   }
   LastGoodResult last = LastGood(dir);
   for (const std::string& why : last.rejected) LogWarn("{}", why);
+  const bool whole = last.checkpoint->journal_whole;
   Start start = FromCheckpoint(config, *std::move(last.checkpoint), last.path);
   LogInfo("resuming from {} (version {}, {} steps); {}", last.path.string(), start.state.version,
-          start.state.steps, WhatIsLost(run_dir / "journal", start));
+          start.state.steps, WhatIsLost(run_dir / "journal", start, whole));
   start.state.term = ClaimTerm(dir, CheckpointId{start.state.term, start.state.version});
   return start;
 }

@@ -69,12 +69,12 @@ TEST_F(RedoPolicyTest, HowFarItIsIsKnownUntilItsEnd) {
 
 TEST_F(RedoPolicyTest, OneThatHangsIsKilledAndTheLearnerStarts) {
   policy_.OnRedoStatus(1000, {.done = 3, .updates = 7});
-  EXPECT_THAT(policy_.Tick(60'999), IsEmpty());
-  EXPECT_THAT(policy_.Tick(61'000), Are(kKillRedo));
-  EXPECT_THAT(policy_.Tick(62'000), IsEmpty()) << "killed once";
+  EXPECT_THAT(policy_.Tick(600'999), IsEmpty());
+  EXPECT_THAT(policy_.Tick(601'000), Are(kKillRedo));
+  EXPECT_THAT(policy_.Tick(602'000), IsEmpty()) << "killed once";
   const Actions end = policy_.OnRedoExit(75, kKilled9);
   EXPECT_THAT(Said(end, LogLevel::kWarn),
-              HasSubstr("the redo (pid 75) was killed by SIGKILL: it had not reported for 60 s"));
+              HasSubstr("the redo (pid 75) was killed by SIGKILL: it had not reported for 600 s"));
   EXPECT_THAT(Deeds(end), testing::Contains(Action(StartLearner{true})));
 }
 
@@ -100,8 +100,9 @@ TEST_F(RedoPolicyTest, NoActorIsGivenUpForIt) {
     policy_.OnRedoStatus(now, {});
     EXPECT_THAT(Deeds(policy_.Tick(now)), Are(StartActor{0}, StartActor{1}));
   }
-  EXPECT_THAT(Deeds(policy_.OnStopSignal(now, SIGTERM)), Are(kKillRedo));
-  EXPECT_THAT(Deeds(policy_.OnRedoExit(75, kKilled9)), IsEmpty()) << "actors live";
+  policy_.OnRedoExit(75, Exit(0));
+  policy_.OnActorExit(now, 0, 77, Exit(1), "no learner");
+  EXPECT_FALSE(policy_.over()) << "they do not count afterwards either";
 }
 
 TEST(RedoStatus, IsALine) {

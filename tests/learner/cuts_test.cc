@@ -140,6 +140,14 @@ TEST_F(CutsTest, BeforeTheEndNothingIsGranted) {
   EXPECT_TRUE(engine_->CaptureNow().actors);
 }
 
+TEST_F(CutsTest, AnActorThatLeavesWithItsLearnerHasNotDied) {
+  JoinBoth({"staleness.bound=4"});
+  engine_->Remove(1, "was killed");
+  engine_->StopGranting();
+  engine_->Remove(0, "said goodbye");
+  EXPECT_THAT(Journal<DeathRecord>(), ElementsAre(DeathRecord{1, wire::MakeIncarnation(1, 0)}));
+}
+
 TEST_F(CutsTest, TheEndOfARunAtBoundZeroIsOne) {
   JoinBoth({"staleness.bound=0", "run.steps=8"});
   Play(0);

@@ -45,6 +45,7 @@ class EngineFixture : public testing::Test {
                                                .session = 7,
                                                .slice = {.begin = 0, .size = kSize},
                                                .exact = exact_,
+                                               .may_cut = [this] { return exact_; },
                                                .on_progress = [this] { progress_.release(); }});
   }
 

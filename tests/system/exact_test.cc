@@ -100,6 +100,22 @@ TEST_P(KilledTest, KilledLearnersLeaveNoTrace) {
   EXPECT_EQ(Summary()["actors"]["restarted"], 0);
 }
 
+// As the end of a job does: actors are told as well, and leave before their state is asked for. An
+// unroll takes half a second, so the learner hears of it before the first has left.
+TEST_P(KilledTest, AFleetThatIsTerminatedAsAWholeLeavesNoTrace) {
+  const Strings settings = Plus(Settings(), {"env.step_ms=100", "run.steps=480"});
+  auto whole = Start("starling", TrainWords(settings, "whole")), train = StartTrain(settings);
+  ASSERT_TRUE(Eventually([&] { return JournalBytes() > 1500; }));  // three of eight versions
+  kill(LearnerPid(), SIGTERM);
+  for (const Running& actor : Find("starling-actor")) kill(actor.pid, SIGTERM);
+  ASSERT_EQ(WaitFor(*train), 130) << said_;
+  train = Start("starling", ResumeWords());
+  for (Process* process : {whole.get(), train.get()}) EXPECT_EQ(WaitFor(*process), 0) << said_;
+  EXPECT_THAT(Log(), HasSubstr("they left before they were asked"));
+  ExpectTheSameAsWhole(2);
+  EXPECT_EQ(Summary()["exact"], true);
+}
+
 const Game kMemory{"Memory",
                    {"env.name=memory/recall", "env.sticky_actions=0.25", "net.kind=layers",
                     "net.layers=[\"linear 8\", \"lstm 8\"]"}};

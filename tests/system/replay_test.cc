@@ -139,8 +139,8 @@ TEST_F(ReplayTest, SaysWhereTheBitsDiffer) {
   config.replace(gamma, std::string("gamma = 0.9").size(), "gamma = 0.5");
   WriteFileAtomically(run() / "config.toml", config);
   EXPECT_EQ(Replay(), 1);
-  EXPECT_THAT(said_, HasSubstr("the weights of version 10 are not those that the run had: was it "
-                               "trained by another program"));
+  EXPECT_THAT(said_, ContainsRegex("a gradient of actor [01] on version 0 is not the one that the "
+                                   "run had: was it trained by another program"));
 }
 
 TEST_F(ReplayTest, WhatCannotBeReplayedIsSaid) {

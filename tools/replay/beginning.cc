@@ -20,27 +20,6 @@ Config ConfigOfRun(const std::filesystem::path& run_dir) {
   return LoadConfig(path);
 }
 
-std::string WhyNotReplayed(const Config& config) {
-  if (config.learner.apply == ApplyMode::kHogwild) {
-    return "its weights were applied by learner.apply = \"hogwild\", whose threads overwrite each "
-           "other in an order that no journal holds";
-  }
-  if (config.learner.shards > 1) {
-    return fmt::format(
-        "learner.shards = {}, and an actor's slices of the weights may be of different versions, "
-        "which the journal does not hold",
-        config.learner.shards);
-  }
-  for (const char* elsewhere : {"gym:", "plugin:"}) {
-    if (!config.env.name.starts_with(elsewhere)) continue;
-    return fmt::format(
-        "the random numbers of {} are not Starling's; only bundled envs can be "
-        "replayed",
-        config.env.name);
-  }
-  return "";
-}
-
 Beginning AtFirstWeights(const Config& config) {
   Beginning beginning;
   try {
@@ -67,8 +46,8 @@ Beginning AtCut(const learner::Checkpoint& cut, const std::filesystem::path& pat
 std::optional<Beginning> AtNewestCut(const std::filesystem::path& run_dir) {
   const learner::LastGoodResult cut = learner::NewestCut(run_dir / "checkpoints");
   if (cut.checkpoint) return AtCut(*cut.checkpoint, cut.path);
-  // No actor has a state at version 0. If later checkpoints are no cuts, all of the run would have to
-  // be done again.
+  // No actor has a state at version 0. If later checkpoints are no cuts, all of the run would have
+  // to be done again.
   learner::LastGoodResult first = learner::LastGood(run_dir / "checkpoints");
   if (!first.checkpoint || first.checkpoint->version > 0) return std::nullopt;
   first.checkpoint->actors = learner::ActorStates{.base = first.checkpoint->term};

@@ -26,8 +26,6 @@ struct Beginning {
 
 // Throws UserError if `run_dir` is no run directory.
 Config ConfigOfRun(const std::filesystem::path& run_dir);
-// Returns why no run with this configuration can be replayed, or "".
-std::string WhyNotReplayed(const Config& config);
 
 // The first weights of the run. Throws UserError if run.init_from is gone.
 Beginning AtFirstWeights(const Config& config);

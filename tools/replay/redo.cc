@@ -56,14 +56,43 @@ void SyncJournal(const std::filesystem::path& journal, learner::JournalPosition 
   if (std::filesystem::is_directory(journal)) SyncDirectory(journal);
 }
 
+// A redo may take several times checkpoint.redo_s: cuts come late, and this machine may be slower.
+constexpr double kMaxRedo = 10;
+
+// Gives up a redo that would take too long: the updates are worth the time of one thread only if
+// the fleet made them in a similar time.
+class TimeLimit {
+ public:
+  TimeLimit(double limit_s, const Clock& clock)
+      : limit_s_(limit_s), clock_(clock), begin_ms_(clock.NowMs()) {}
+
+  // Throws Impossible if the time so far foretells more than the limit.
+  void Check(const monitor::RedoStatus& status) const {
+    constexpr double kFirstS = 1;  // before that an estimate is a guess
+    const double spent_s = static_cast<double>(clock_.NowMs() - begin_ms_) / 1000;
+    if (spent_s < kFirstS || status.done == 0) return;
+    const double whole_s =
+        spent_s / static_cast<double>(status.done) * static_cast<double>(status.updates);
+    if (whole_s <= limit_s_) return;
+    throw Impossible(fmt::format("it would take {} (raise checkpoint.redo_s to wait so long)",
+                                 HumanTime(whole_s)));
+  }
+
+ private:
+  const double limit_s_;
+  const Clock& clock_;
+  const std::int64_t begin_ms_;
+};
+
 class Redo {
  public:
-  Redo(const ReplayOptions& options, const Config& config)
+  Redo(const ReplayOptions& options, const Config& config, const Clock& clock)
       : options_(options),
         config_(config),
         dir_(options.run_dir / "checkpoints"),
         journal_(options.run_dir / "journal"),
-        newest_(learner::LastGood(dir_)) {}
+        newest_(learner::LastGood(dir_)),
+        clock_(clock) {}
 
   int Run() {
     if (!newest_.checkpoint && !std::filesystem::exists(journal_)) return kExitDone;
@@ -75,13 +104,20 @@ class Redo {
       LogWarn("what came after {} cannot be redone: {}", NameOf(newest_), error.what());
       return kExitFailed;
     }
-    // 2. Do it again, or name it.
+    if (newest_.checkpoint && !newest_.checkpoint->journal_whole) {
+      LogWarn("what came after {} cannot be redone: the journal has a gap", NameOf(newest_));
+      return kExitFailed;
+    }
+    // 2. Do it again, or name it. Nothing is missing where there are no states of actors.
+    const std::string why_not = WhyNot();
+    if (lost_.updates == 0 && !why_not.empty()) return kExitDone;
     try {
+      if (!why_not.empty()) throw Impossible(why_not);
       DoAgain();
     } catch (const std::runtime_error& error) {
-      if (lost_.updates == 0) return kExitDone;
-      LogWarn("{} after {} cannot be redone: {}", Counted(lost_, steps()), NameOf(newest_),
-              error.what());
+      LogWarn("{} {} cannot be redone: {}",
+              lost_.updates > 0 ? Counted(lost_, steps()) + " after" : "the states of actors at",
+              NameOf(newest_), error.what());
       return kExitFailed;
     }
     if (!lost_.damaged) return kExitDone;
@@ -94,17 +130,19 @@ class Redo {
   std::uint64_t version() const { return newest_.checkpoint ? newest_.checkpoint->version : 0; }
   std::uint64_t steps() const { return newest_.checkpoint ? newest_.checkpoint->steps : 0; }
 
+  std::string WhyNot() const {
+    if (config_.checkpoint.exact == Exactness::kFalse) {
+      return "checkpoint.exact = false, so no checkpoint has the states of its actors";
+    }
+    return results::WhyNotReplayed(config_);
+  }
+
   // Throws std::runtime_error with the reason if it cannot.
   void DoAgain() {
     // 1. A cut to begin at.
-    if (const std::string why = WhyNotReplayed(config_); !why.empty()) throw Impossible(why);
-    if (config_.checkpoint.exact == Exactness::kFalse) {
-      throw Impossible("checkpoint.exact = false, so no checkpoint has the states of its actors");
-    }
     std::optional<Beginning> cut = FindCut();
     if (!cut) throw Impossible("no checkpoint has the states of its actors");
-    const bool at_cut = newest_.checkpoint && cut->state.version == version();
-    if (at_cut && lost_.updates == 0) return;
+    if (cut->name == NameOf(newest_) && lost_.updates == 0) return;
     const learner::JournalHeader header = learner::LineOf(journal_).front().header;
     const std::uint64_t fingerprint = results::LayoutOf(config_).fingerprint();
     if (header.fingerprint != fingerprint || header.seed != config_.run.seed) {
@@ -114,7 +152,8 @@ class Redo {
     // 2. The updates from there to the last one that is part of the run.
     const learner::JournalTail tail = learner::TailOf(journal_, cut->journal);
     if (tail.version != std::max(lost_.version, version())) {
-      throw Impossible("the journal is not complete");
+      throw Impossible(tail.updates > 0 ? "the journal is not complete"
+                                        : "it has the version of " + cut->name);
     }
     const learner::CheckpointId id{tail.end.term, tail.version};
     if (!learner::RunLine(dir_).Holds(id)) {
@@ -149,6 +188,7 @@ class Redo {
 
   learner::CheckpointContent ReplayTail(Beginning cut, const learner::JournalTail& tail) {
     const std::uint64_t first = cut.state.version;
+    TimeLimit limit(config_.checkpoint.redo_s * (lost_.updates > 0 ? kMaxRedo : 1), clock_);
     JournalAhead ahead(options_.run_dir, cut.journal);
     Replayer replayer(config_, ahead, std::move(cut), results::LayoutOf(config_).fingerprint());
     while (replayer.version() < tail.version && replayer.difference().empty()) {
@@ -156,7 +196,9 @@ class Redo {
       if (!record) throw Impossible("the journal has become shorter");
       if (abandoned_()) throw Impossible("the supervisor has ended");
       if (!replayer.Do(*record)) break;
-      Report({replayer.version() - first, tail.updates});
+      const monitor::RedoStatus status{replayer.version() - first, tail.updates};
+      limit.Check(status);
+      Report(status);
       const bool update = std::holds_alternative<learner::UpdateRecord>(*record);
       if (update && replayer.version() == version()) CompareWithNewest(replayer);
     }
@@ -168,7 +210,7 @@ class Redo {
   }
 
   void CompareWithNewest(const Replayer& replayer) const {
-    if (replayer.Now().weights == newest_.checkpoint->weights) return;
+    if (SameBits(replayer.Now().weights, newest_.checkpoint->weights)) return;
     throw Impossible("done again, the weights are not those of " + NameOf(newest_));
   }
 
@@ -208,18 +250,18 @@ class Redo {
   const learner::LastGoodResult newest_;
   learner::JournalTail lost_;
   const std::function<bool()> abandoned_ = WatchParent(options_.parent);
-  const SteadyClock clock_;
+  const Clock& clock_;
   std::int64_t next_report_ms_ = 0;
 };
 
 }  // namespace
 
-int RunRedo(const ReplayOptions& options) {
+int RunRedo(const ReplayOptions& options, const Clock& clock) {
   InitLog("redo");
   FlushDenormals();
   const Config config = ConfigOfRun(options.run_dir);
   const LockedFile lock = learner::LockRun(options.run_dir);
-  return Redo(options, config).Run();
+  return Redo(options, config, clock).Run();
 }
 
 }  // namespace starling::replay

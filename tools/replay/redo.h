@@ -1,10 +1,11 @@
-// `starling replay RUN --from-checkpoint --write`: does the updates again that came after the newest
-// cut, and writes the checkpoint that their learner had no time for. The supervisor runs it before
-// a learner goes on with a run, so that no update is lost of which an actor has heard.
+// `starling replay RUN --from-checkpoint --write`: does the updates again that came after the
+// newest cut, and writes the checkpoint that their learner had no time for. The supervisor runs it
+// before a learner goes on with a run, so that no update is lost of which an actor has heard.
 //
 // It is a process of its own because the learner knows no environments.
 #pragma once
 
+#include "core/clock.h"
 #include "tools/replay/replayer.h"
 
 namespace starling::replay {
@@ -13,6 +14,6 @@ namespace starling::replay {
 // Otherwise logs a warning that names what is lost, changes nothing (with a damaged journal: does
 // what can be read), and returns kExitFailed; the run can go on from its newest checkpoint. Throws
 // UserError if `run_dir` is none, or a learner is at work there.
-int RunRedo(const ReplayOptions& options);
+int RunRedo(const ReplayOptions& options, const Clock& clock = SteadyClock());
 
 }  // namespace starling::replay

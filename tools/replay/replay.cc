@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <string>
 
 #include "core/clock.h"
@@ -22,7 +21,7 @@ namespace {
 // Throws UserError if a run with this configuration cannot be replayed.
 Config ConfigOf(const std::filesystem::path& run_dir) {
   Config config = ConfigOfRun(run_dir);
-  if (const std::string why = WhyNotReplayed(config); !why.empty()) {
+  if (const std::string why = results::WhyNotReplayed(config); !why.empty()) {
     throw UserError(fmt::format("{} cannot be replayed: {}", run_dir.string(), why));
   }
   return config;
@@ -41,10 +40,6 @@ void ShowProgress(monitor::Console& console, std::uint64_t version, std::uint64_
 int Fail(const std::string& sentence) {
   std::fprintf(stderr, "starling: %s\n", sentence.c_str());
   return kExitFailed;
-}
-
-bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
 // The newest checkpoint. The replay is compared with it when it reaches its version.

@@ -32,11 +32,11 @@ void ReplayedActors::Begin(std::uint32_t term) {
   lives_.emplace(term, std::move(states));
 }
 
-void ReplayedActors::OnLife(const learner::LifeRecord& life) {
+bool ReplayedActors::OnLife(const learner::LifeRecord& life) {
   records_[{life.slot, life.incarnation}] = life;
-  if (life.restored != 0) return;
-  lives_->Discard(life.slot);  // its learner has done so, too
+  if (life.restored != 0) return false;
   idle_.erase(life.slot);
+  return lives_->Discard(life.slot);  // its learner has done so, too
 }
 
 void ReplayedActors::OnDeath(const learner::DeathRecord& death) {
@@ -79,20 +79,21 @@ actors::Rollout& ReplayedActors::Of(const learner::ArrivalRecord& arrival) {
 ReplayedActors::Actor ReplayedActors::Make(Key key, std::int64_t envs) {
   const auto [slot, incarnation] = key;
   if (!lives_) throw ActorError("a gradient comes before the first term");
-  // 1. It goes on from the state of its slot. An actor without a record may have joined before the
-  //    cut.
+  // 1. It goes on from the state of its slot. An actor that joined before the cut where the replay
+  //    begins has no record here.
   const auto record = records_.extract(key);
-  const auto state = lives_->waiting().find(slot);
-  const bool waits = state != lives_->waiting().end();
-  if (record ? record.mapped().restored != 0 : waits && state->second.incarnation == incarnation) {
-    if (!waits) throw ActorError(fmt::format("actor {} is restored from no state", slot));
-    const std::uint32_t life = state->second.life;
-    Actor actor = Restore(key, state->second, envs);
-    lives_->Begin(slot, life);
+  const learner::Lives::Life known = lives_->Of(slot);
+  const bool before = !record && term_ == 0;
+  if (record ? record.mapped().restored != 0 : before && known.state != nullptr) {
+    if (known.state == nullptr) {
+      throw ActorError(fmt::format("actor {} is restored from no state", slot));
+    }
+    Actor actor = Restore(key, *known.state, envs);
+    lives_->Begin(slot, known.number);
     return actor;
   }
   // 2. Or it is fresh. Where lives derive from a later term than before, no state was restored.
-  const std::uint32_t life = record ? record.mapped().life : incarnation;
+  const std::uint32_t life = record ? record.mapped().life : before ? known.number : incarnation;
   if (term_ != 0 && wire::TermOf(life) == term_ && lives_->Save().base != term_) {
     lives_.emplace(term_, std::nullopt);
     idle_.clear();

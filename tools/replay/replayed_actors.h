@@ -31,7 +31,8 @@ class ReplayedActors {
 
   // A learner starts, or restarts. Actors that live now may be restored in this term.
   void Begin(std::uint32_t term);
-  void OnLife(const learner::LifeRecord& life);
+  // Returns whether a state that waited for the actor was of no use to it.
+  bool OnLife(const learner::LifeRecord& life);
   void OnDeath(const learner::DeathRecord& death);
 
   // The actor of this gradient, before its unroll. Throws ActorError.

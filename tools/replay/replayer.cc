@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "actors/gradient_message.h"
@@ -19,6 +20,10 @@ constexpr std::uint32_t kTerm = 1;  // of our snapshots, in all terms of the run
 wire::SnapshotMeta Meta(std::uint64_t version) { return {.term = kTerm, .version = version}; }
 
 }  // namespace
+
+bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
 
 Replayer::Replayer(const Config& config, JournalAhead& ahead, Beginning beginning,
                    std::uint64_t fingerprint)
@@ -48,7 +53,7 @@ bool Replayer::Do(const learner::JournalRecord& record) {
   } else if (const auto* first = std::get_if<learner::EntropyRecord>(&record)) {
     Keep(version_, first->entropy);
   } else if (const auto* life = std::get_if<learner::LifeRecord>(&record)) {
-    actors_.OnLife(*life);
+    if (actors_.OnLife(*life)) ++counters_.breaks;
   } else if (const auto* death = std::get_if<learner::DeathRecord>(&record)) {
     actors_.OnDeath(*death);
   } else if (const auto* lost = std::get_if<learner::LostRecord>(&record)) {
@@ -95,8 +100,14 @@ void Replayer::Compute(const learner::ArrivalRecord& arrival) {
   const actors::RolloutGradient gradient = actor->Run(base->second.entropy, gradient_);
   Count(arrival, actors::GradientMessage(gradient, actor->TakeEpisodes()));
   if (ahead_.UsesOf(arrival.base_version) == 0) versions_.erase(base);
-  // 3. It waits for its update.
   if (arrival.outcome != static_cast<std::uint8_t>(wire::Outcome::kNone)) return;
+  // 3. It is that of the run, as far as its norm tells, and waits for its update.
+  if (arrival.norm != 0 && arrival.norm != gradient.norm) {
+    difference_ =
+        fmt::format("a gradient of actor {} on version {} is not the one that the run had",
+                    arrival.slot, arrival.base_version);
+    return;
+  }
   held_[{arrival.slot, arrival.incarnation, arrival.sequence}] = {gradient_, gradient.samples,
                                                                   arrival.base_version};
 }

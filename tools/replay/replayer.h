@@ -48,6 +48,9 @@ struct ReplayOptions {
 // not or could not be compared. Throws UserError if the run cannot be replayed.
 int RunReplay(const ReplayOptions& options);
 
+// Also of NaNs and zeros.
+bool SameBits(const std::vector<float>& a, const std::vector<float>& b);
+
 class Replayer {
  public:
   // `ahead` begins at `beginning`, too, and must outlive the replayer.

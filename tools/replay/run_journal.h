@@ -74,7 +74,8 @@ std::string ToText(const UpdateDetails& update);
 // memory: as many as arrive while the slowest actor computes.
 class JournalAhead {
  public:
-  // Begins behind `from`, a position at which no actor has a grant. Throws UserError as ScanJournal.
+  // Begins behind `from`, a position at which no actor has a grant. Throws UserError as
+  // ScanJournal.
   explicit JournalAhead(const std::filesystem::path& run_dir, learner::JournalPosition from = {});
 
   std::optional<learner::JournalRecord> Next();

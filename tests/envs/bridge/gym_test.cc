@@ -196,8 +196,8 @@ TEST(Gym, ADiscreteObservationIsOneHot) {
 }
 
 // A user's own env: observes (last action, steps) twice, as whole numbers; its actions are 5, 6 and
-// 7. With the option "breaks" it raises: at that step, at a reset (-1), or when it is made (-2). The
-// other options replace its spaces.
+// 7. With the option "breaks" it raises: at that step, at a reset (-1), or when it is made (-2).
+// The other options replace its spaces.
 constexpr char kOwnEnv[] = R"(
 import gymnasium
 import numpy

@@ -50,13 +50,16 @@ TEST_F(ActorStatesTest, DamageIsASentenceWithTheFile) {
   const std::string whole = ReadFile(path);
   for (std::size_t length = 0; length < whole.size(); ++length) {
     dir_.Write(path.filename().string(), whole.substr(0, length));
-    EXPECT_THAT(ErrorOf<std::runtime_error>([&] { ReadActorStates(path); }), HasSubstr(path.string()));
+    EXPECT_THAT(ErrorOf<std::runtime_error>([&] { ReadActorStates(path); }),
+                HasSubstr(path.string()));
   }
   for (std::size_t at = 0; at < whole.size(); ++at) {
     std::string damaged = whole;
     damaged[at] = static_cast<char>(damaged[at] ^ 1);
     dir_.Write(path.filename().string(), damaged);
-    EXPECT_THAT(ErrorOf<std::runtime_error>([&] { ReadActorStates(path); }), HasSubstr(path.string())) << at;
+    EXPECT_THAT(ErrorOf<std::runtime_error>([&] { ReadActorStates(path); }),
+                HasSubstr(path.string()))
+        << at;
   }
 }
 

@@ -18,6 +18,7 @@ inline Checkpoint MakeCheckpoint(std::uint32_t term, std::uint64_t version,
   checkpoint.steps = 160 * version;
   checkpoint.optimizer_step = version;
   checkpoint.journal = {term, 2, 60 + version};
+  checkpoint.journal_whole = false;
   checkpoint.layout.Add("fc1.weight", {3, width});
   checkpoint.layout.Add("fc1.bias", {width});
   checkpoint.layout.Add("value.weight", {width, 1});
@@ -42,6 +43,7 @@ inline void ExpectEqual(const Checkpoint& got, const Checkpoint& expected) {
   EXPECT_EQ(got.steps, expected.steps);
   EXPECT_EQ(got.optimizer_step, expected.optimizer_step);
   EXPECT_EQ(got.journal, expected.journal);
+  EXPECT_EQ(got.journal_whole, expected.journal_whole);
   EXPECT_EQ(got.layout.fingerprint(), expected.layout.fingerprint());
   EXPECT_EQ(got.weights, expected.weights);
   EXPECT_EQ(got.slot_names, expected.slot_names);

@@ -66,7 +66,8 @@ TEST_F(PruneTest, WhatIsLeftIsReplayedFromItsOldestCut) {
   replay::ReplayOptions options;
   options.run_dir = run_.dir.path();
   EXPECT_EQ(replay::RunReplay(options), kExitDone);
-  EXPECT_THAT(testing::internal::GetCapturedStdout(), HasSubstr("v000000000004.safetensors, bit for bit"));
+  EXPECT_THAT(testing::internal::GetCapturedStdout(),
+              HasSubstr("v000000000004.safetensors, bit for bit"));
 }
 
 TEST_F(PruneTest, MistakesRemoveNothing) {

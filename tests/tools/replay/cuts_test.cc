@@ -130,6 +130,27 @@ TEST(ReplayFromACut, TheNextTermRestoresItsActors) {
   EXPECT_EQ(waiting.actors, cut.actors);
 }
 
+// Their join lies before the cut, their first gradient behind it.
+TEST(ReplayFromACut, ActorsThatHadJoinedWithoutAGradientHaveTheirLives) {
+  InterruptedRun run;
+  run.BeginTerm(3, run.cut);
+  run.Restore(0, MakeIncarnation(1, 0)), run.Arrive(0), run.Update();
+  run.Restore(1, MakeIncarnation(1, 0));
+  const auto restored = run.CheckpointAt(4, run.journal->position());
+  run.Train(1);
+  run.Die(1), run.Join(1, MakeIncarnation(1, 1));
+  auto fresh = run.CheckpointAt(5, run.journal->position());
+  std::erase_if(fresh.actors->actors, [](const auto& actor) { return actor.slot == 1; });
+  run.Train(1);
+  const auto from_zero = run.Replay(6);
+  ASSERT_EQ(run.difference, "");
+  for (const auto& cut : {restored, fresh}) {
+    const auto from_cut = run.Replay(6, cut);
+    EXPECT_EQ(run.difference, "");
+    ExpectSame(from_cut, from_zero);
+  }
+}
+
 TEST(ReplayFromACut, AStateOfOtherEnvsIsAnError) {
   InterruptedRun run;
   auto cut = run.CheckpointAt(3, run.cut);

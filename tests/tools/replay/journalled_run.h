@@ -72,7 +72,7 @@ class JournalledRun {
   void Restore(std::uint32_t slot, std::uint32_t life) { Join(slot, life, true); }
   void Die(std::uint32_t slot) { journal->Append(learner::DeathRecord{slot, Incarnation(slot)}); }
   // A gradient of `slot` on the newest version.
-  void Arrive(std::uint32_t slot, wire::Outcome outcome = wire::Outcome::kNone) {
+  void Arrive(std::uint32_t slot, wire::Outcome outcome = wire::Outcome::kNone, double norm = 0) {
     journal->Append(learner::GrantRecord{slot, ++grant, now});
     journal->Append(learner::ArrivalRecord{.slot = slot,
                                            .incarnation = Incarnation(slot),
@@ -80,7 +80,8 @@ class JournalledRun {
                                            .grant = grant,
                                            .base_version = now,
                                            .samples = kSamples,
-                                           .outcome = static_cast<std::uint8_t>(outcome)});
+                                           .outcome = static_cast<std::uint8_t>(outcome),
+                                           .norm = norm});
     if (outcome == wire::Outcome::kNone) held.push_back({slot, Incarnation(slot), grant});
   }
   // The next version is the mean of what has arrived. Returns the position behind it.

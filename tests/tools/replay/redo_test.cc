@@ -30,11 +30,11 @@ class RedoTest : public testing::Test {
   }
 
   // Returns the exit status; said_ holds the log.
-  int Redo() {
+  int Redo(const Clock& clock = SteadyClock()) {
     testing::internal::CaptureStderr();
     ReplayOptions options;
     options.run_dir = run_.dir.path();
-    const int status = RunRedo(options);
+    const int status = RunRedo(options, clock);
     said_ = testing::internal::GetCapturedStderr();
     return status;
   }
@@ -150,6 +150,41 @@ TEST_F(RedoTest, OtherBitsThanTheRunsAreNotWritten) {
       said_,
       HasSubstr("cannot be redone: the weights of version 5 are not those that the run had"));
   EXPECT_THAT(Checkpoints(), ElementsAre(At(2)));
+}
+
+TEST_F(RedoTest, OtherGradientsThanTheRunsAreNotApplied) {
+  run_.Arrive(1, wire::Outcome::kNone, /*norm=*/123), run_.Update();
+  run_.Flush();
+  EXPECT_EQ(Redo(), kExitFailed);
+  EXPECT_THAT(said_, HasSubstr("a gradient of actor 1 on version 5 is not the one that the run "
+                               "had"));
+  EXPECT_THAT(Checkpoints(), ElementsAre(At(2)));
+}
+
+// Each reading is ten seconds after the one before.
+class HurryingClock final : public Clock {
+ public:
+  std::int64_t NowNs() const override { return now_ns_ += 10'000'000'000; }
+
+ private:
+  mutable std::int64_t now_ns_ = 0;
+};
+
+TEST_F(RedoTest, OneThatWouldTakeTooLongIsGivenUp) {
+  Set("checkpoint.redo_s=1");  // ten times that is the limit
+  EXPECT_EQ(Redo(HurryingClock()), kExitFailed);
+  EXPECT_THAT(said_, testing::ContainsRegex("3 updates .* cannot be redone: it would take [0-9:]+ "
+                                            "\\(raise checkpoint.redo_s to wait so long\\)"));
+  Set("checkpoint.redo_s=100");
+  EXPECT_EQ(Redo(HurryingClock()), kExitDone) << said_;
+}
+
+TEST_F(RedoTest, BehindAGapOfTheJournalNothingIsKnown) {
+  auto cut = run_.CheckpointAt(2, cut_);
+  cut.journal_whole = false;
+  learner::WriteCheckpoint(run_.checkpoints(), cut);
+  EXPECT_EQ(Redo(), kExitFailed);
+  EXPECT_THAT(said_, HasSubstr("cannot be redone: the journal has a gap"));
 }
 
 TEST_F(RedoTest, UpToTheDamageOfAJournal) {

@@ -1,0 +1,48 @@
+// Decides when a cut is due so that a redo (tools/replay/redo.h) takes no longer than
+// checkpoint.redo_s: when one thread would need that long to compute the gradients since the last
+// cut again. At most 1 % of the time goes to such cuts: one for which grants were withheld for t
+// seconds is followed by another after 100 t at the earliest, and after a second.
+//
+// Pure: seconds of one clock are given to it, and do not fall.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+namespace starling::learner {
+
+class RedoPace {
+ public:
+  explicit RedoPace(double limit_s) : limit_s_(limit_s) {}
+
+  // A gradient was computed in `seconds`.
+  void Add(double seconds) { redo_s_ += seconds; }
+  // Returns true once for each cut that is due.
+  bool Due(double now_s) {
+    if (redo_s_ <= limit_s_ || now_s < next_s_) return false;
+    next_s_ = std::numeric_limits<double>::infinity();
+    return true;
+  }
+  // Grants are withheld.
+  void Withheld(double now_s) {
+    if (!withheld_s_) withheld_s_ = now_s;
+  }
+  // A checkpoint was taken; the asked for one, or an earlier one. `cut`: it is one.
+  void Saved(double now_s, bool cut) {
+    if (cut) redo_s_ = 0;
+    const double cost = withheld_s_ ? now_s - *withheld_s_ : 0;
+    next_s_ = now_s + std::max(kMinGapS, kShare * cost);
+    withheld_s_.reset();
+  }
+
+ private:
+  static constexpr double kMinGapS = 1, kShare = 100;
+
+  const double limit_s_;
+  double redo_s_ = 0;  // of one thread
+  double next_s_ = 0;  // no cut is due before
+  std::optional<double> withheld_s_;
+};
+
+}  // namespace starling::learner

@@ -1,0 +1,48 @@
+#include "learner/redo_pace.h"
+
+#include <gtest/gtest.h>
+
+namespace starling::learner {
+namespace {
+
+TEST(RedoPace, ACutIsDueOnceTheRedoTakesTooLong) {
+  RedoPace pace(30);
+  pace.Add(30);
+  EXPECT_FALSE(pace.Due(1));
+  pace.Add(0.5);
+  EXPECT_TRUE(pace.Due(2));
+  EXPECT_FALSE(pace.Due(3)) << "asked for once";
+  pace.Saved(4, /*cut=*/true);
+  pace.Add(29);
+  EXPECT_FALSE(pace.Due(100)) << "counted from the cut";
+  pace.Add(2);
+  EXPECT_TRUE(pace.Due(100));
+}
+
+TEST(RedoPace, CutsTakeOnePercentOfTheTime) {
+  RedoPace pace(30);
+  pace.Add(31);
+  ASSERT_TRUE(pace.Due(10));
+  pace.Withheld(10), pace.Withheld(10.2);
+  pace.Saved(10.5, true);
+  pace.Add(1000);
+  EXPECT_FALSE(pace.Due(10.5 + 49.9));
+  EXPECT_TRUE(pace.Due(10.5 + 50));
+  pace.Saved(61, true);  // nothing was withheld
+  pace.Add(1000);
+  EXPECT_FALSE(pace.Due(61.9));
+  EXPECT_TRUE(pace.Due(62));
+}
+
+TEST(RedoPace, ACheckpointThatIsNoCutIsNoBeginning) {
+  RedoPace pace(30);
+  pace.Add(31);
+  ASSERT_TRUE(pace.Due(10));
+  pace.Withheld(10);
+  pace.Saved(11, false);
+  EXPECT_FALSE(pace.Due(110));
+  EXPECT_TRUE(pace.Due(111)) << "the redo is still too long";
+}
+
+}  // namespace
+}  // namespace starling::learner
