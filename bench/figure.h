@@ -80,6 +80,7 @@ Result MeasureStaleness(const Site& site);
 Result MeasureSimulated(const Site& site);
 Result MeasureReproducible(const Site& site);
 Result MeasureMemory(const Site& site);
+Result MeasureEndurance(const Site& site);
 Result MeasureKernels(const Site& site);
 Result MeasureGpu(const Site& site);
 Result MeasureLadder(const Site& site);

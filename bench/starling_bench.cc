@@ -47,6 +47,7 @@ constexpr Figure kFigures[] = {
     {"simulated", MeasureSimulated},
     {"reproducible", MeasureReproducible},
     {"memory", MeasureMemory},
+    {"endurance", MeasureEndurance},
     {"kernels", MeasureKernels},
     {"gpu", MeasureGpu},
     {"ladder", MeasureLadder},

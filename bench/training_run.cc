@@ -102,7 +102,8 @@ std::vector<std::string> RunChild(const ChildCall& call) {
     Terminate(job);
     throw;
   }
-  if (exit->how != ChildExit::How::kExited || exit->code != 0) fail(Describe(*exit));
+  const bool exited = exit->how == ChildExit::How::kExited;
+  if (!exited || std::ranges::count(call.statuses, exit->code) == 0) fail(Describe(*exit));
   return job.said();
 }
 

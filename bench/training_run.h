@@ -32,8 +32,9 @@ struct ChildCall {
   std::filesystem::path program;
   std::vector<std::string> arguments;  // without the program's name
   double timeout_s = 60;
-  int stop_fd = -1;               // readable: ends the child and throws Interrupted
-  std::function<void()> watch{};  // if set, called about a hundred times a second
+  int stop_fd = -1;                 // readable: ends the child and throws Interrupted
+  std::function<void()> watch{};    // if set, called about a hundred times a second
+  std::vector<int> statuses = {0};  // exit statuses that are no failure
 };
 
 // Runs the program to its end. Returns the last lines of its standard output and error together.
