@@ -1,6 +1,8 @@
 // Injected time: loops ask a Clock, and tests pass a FakeClock that they advance by hand.
 #pragma once
 
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -31,6 +33,16 @@ class FakeClock final : public Clock {
 
  private:
   std::int64_t now_ns_ = 0;
+};
+
+// Processor time of this process: pauses and other programs do not count.
+class CpuClock final : public Clock {
+ public:
+  std::int64_t NowNs() const override {
+    timespec now{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+  }
 };
 
 // Counts the time in which this process ran. Silences and deadlines are measured with it, so that a

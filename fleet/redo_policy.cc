@@ -13,6 +13,7 @@ namespace starling::fleet {
 void RedoPolicy::Start(std::int64_t now_ms, Actions& out) {
   alive_ = true;
   heard_ms_ = now_ms;
+  retried_ = false;
   killed_why_.clear();
   out.emplace_back(StartRedo{});
 }
@@ -30,6 +31,10 @@ void RedoPolicy::OnExit(int pid, const ChildExit& exit, const std::string& reaso
   const bool reported = Exited(exit, kExitDone) || Exited(exit, kExitFailed);
   if (stopped_ || reported) {
     Add(out, LogLevel::kInfo, "{}", who);
+  } else if (killed_why_.empty() && !std::exchange(retried_, true)) {
+    Add(out, LogLevel::kWarn, "{}; tried once more", Because(who, reason));
+    alive_ = true;
+    out.emplace_back(StartRedo{});
   } else {
     Add(out, LogLevel::kWarn,
         "{}: updates after the newest checkpoint may be lost, the learner counts them when it "

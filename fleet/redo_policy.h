@@ -3,7 +3,8 @@
 //
 // The rules:
 //  - It runs before each learner that goes on with a run. Whatever its end, that learner starts.
-//  - It names what is lost itself. Only if it dies, the supervisor does.
+//  - It names what is lost itself. If it dies, or meets another process that has the run, it is
+//    tried once more. If that fails, too, the supervisor says so.
 //  - One without a status line for `redo_hang_ms` is killed.
 //  - If the run ends, it is killed. It has changed nothing, or written a whole checkpoint.
 #pragma once
@@ -34,6 +35,7 @@ class RedoPolicy {
  private:
   const PolicyLimits limits_;
   bool alive_ = false;
+  bool retried_ = false;       // since Start
   bool stopped_ = false;       // by us, because the run ends
   std::int64_t heard_ms_ = 0;  // its newest status line, or its start
   std::string killed_why_;     // "" unless we have killed it

@@ -130,7 +130,8 @@ class Supervisor {
   void Perform(const StartRedo&) {
     StartChild(kRedoSlot, {.program = options_.redo_program,
                            .arguments = {"replay", options_.run_dir.string(), "--from-checkpoint",
-                                         "--write", "--status-fd", std::to_string(kStatusFd)},
+                                         "--write", "--redo-s", fmt::format("{}", options_.redo_s),
+                                         "--status-fd", std::to_string(kStatusFd)},
                            .status_pipe = true,
                            .death_signal = SIGKILL});
   }

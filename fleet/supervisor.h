@@ -25,6 +25,7 @@ struct SupervisorOptions {
   std::filesystem::path learner_program, actor_program;
   std::filesystem::path redo_program;        // `starling`: it has the command replay
   std::vector<std::string> actor_arguments;  // besides --run-dir, --slot and --parent
+  double redo_s = 30;                        // checkpoint.redo_s
   bool resume = false;                       // the first learner starts from a checkpoint, too
   // Called before the first learner: a redo before it reads the configuration of the last one.
   std::function<void()> before_learner{};

@@ -53,13 +53,15 @@ Actions SupervisorPolicy::OnRedoStatus(std::int64_t now_ms, const monitor::RedoS
 
 Actions SupervisorPolicy::OnRedoExit(int pid, const ChildExit& exit, const std::string& reason) {
   Actions out;
-  if (redo_.status()) {  // it took its time: actors have looked for their learner in vain
+  if (redo_.status()) {
+    // It took its time: actors have looked for their learner in vain. Its checkpoint is progress.
     for (Actor& actor : actors_) actor.backoff.deaths = 0;
+    if (Exited(exit, kExitDone)) learner_.backoff.deaths = learner_.deaths_checkpoint = 0;
   }
   redo_.OnExit(pid, exit, reason, out);
   if (ending_) {
     MaybeFinish(out);
-  } else {
+  } else if (!redo_.alive()) {
     BringUpFleet(/*resume=*/true, out);
   }
   return out;

@@ -228,6 +228,7 @@ int RunTrain(const TrainOptions& options) {
                  .actor_program = actor,
                  .redo_program = Sibling("starling"),
                  .actor_arguments = ActorArguments(plan.config),
+                 .redo_s = plan.config.checkpoint.redo_s,
                  .resume = plan.resume,
                  .before_learner = [&plan] { results::WriteConfig(plan.run_dir, plan.config); },
                  .evaluates = plan.config.eval.every_steps > 0,

@@ -219,7 +219,7 @@ std::optional<Engine::Finished> Engine::TakeFinished(double seconds) {
   applied_.insert(applied_.end(), finished->applied.begin(), finished->applied.end());
   if (finished->checkpoint) {
     finished->checkpoint->journal_sync = journal_.TakeSync();
-    finished->checkpoint->journal_whole = journal_.complete();
+    finished->checkpoint->journal_whole = !journal_.broken();
     if (finished->cut) finished->checkpoint->actors = lives_.Save();
     pace_.Saved(counters_.seconds, finished->cut);
   }
@@ -231,7 +231,7 @@ CheckpointContent Engine::ContentOf(TrainingState state) {
                             .counters = counters_.Save(),
                             .journal = journal_.position(),
                             .journal_sync = journal_.TakeSync(),
-                            .journal_whole = journal_.complete()};
+                            .journal_whole = !journal_.broken()};
   if (options_.exact && AtCut()) content.actors = lives_.Save();
   return content;
 }

@@ -210,6 +210,7 @@ void AddReplay(CLI::App& app, replay::ReplayOptions& options) {
        {std::pair("--status-fd", &options.status_fd), std::pair("--parent", &options.parent)}) {
     replay.add_option(name, *value)->group("");  // the supervisor's
   }
+  replay.add_option("--redo-s", options.redo_s)->group("");
 }
 
 void AddSimulate(CLI::App& app, Options& options) {

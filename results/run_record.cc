@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
@@ -180,6 +182,17 @@ std::vector<MetricPoint> ParseMetrics(const std::string& text, int& damaged) {
     points.push_back(*point);
   }
   return points;
+}
+
+std::vector<MetricPoint> NewestMetrics(const fs::path& run_dir) {
+  constexpr std::streamoff kBytes = 1 << 20;  // a thousand lines or so
+  std::ifstream file(run_dir / "metrics.jsonl", std::ios::ate);
+  if (!file) return {};
+  const std::streamoff size = file.tellg();
+  file.seekg(std::max<std::streamoff>(0, size - kBytes));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  int damaged = 0;  // the first line is cut
+  return ParseMetrics(text, damaged);
 }
 
 LoadedRun LoadRun(const fs::path& dir) {

@@ -64,6 +64,8 @@ struct LoadedRun {
 // resumed from a checkpoint), and a cut last line. `damaged` counts the other lines that are no
 // such JSON, or hold impossible numbers.
 std::vector<MetricPoint> ParseMetrics(const std::string& text, int& damaged);
+// Those of the last lines of run_dir/metrics.jsonl, oldest first; none if it cannot be read.
+std::vector<MetricPoint> NewestMetrics(const std::filesystem::path& run_dir);
 
 // Never throws because of a directory's contents: each defect becomes a problem.
 LoadedRun LoadRun(const std::filesystem::path& dir);

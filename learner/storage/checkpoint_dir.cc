@@ -28,6 +28,17 @@ bool IsLeftover(const std::filesystem::directory_entry& entry,
   return parts && parts < NameOf(std::filesystem::directory_entry(newest));
 }
 
+bool HasGoodStates(const std::filesystem::path& checkpoint) {
+  const std::filesystem::path states = ActorStatesPath(checkpoint);
+  if (!std::filesystem::exists(states)) return false;
+  try {
+    ReadActorStates(states);
+    return true;
+  } catch (const std::runtime_error&) {
+    return false;
+  }
+}
+
 bool IsStates(const std::filesystem::path& path) { return path.extension() == kActorsSuffix; }
 
 }  // namespace
@@ -133,9 +144,7 @@ std::vector<std::filesystem::path> Prune(const std::filesystem::path& dir, std::
   // 2. Old checkpoints.
   if (paths.size() <= keep) return removed;
   const std::filesystem::path newest_good = LastGood(dir).path;
-  const auto cut = std::ranges::find_if(paths.rbegin(), paths.rend(), [](const auto& path) {
-    return std::filesystem::exists(ActorStatesPath(path));
-  });
+  const auto cut = std::ranges::find_if(paths.rbegin(), paths.rend(), HasGoodStates);
   for (std::size_t i = 0; i < paths.size() - keep; ++i) {
     if (paths[i] != newest_good && (cut == paths.rend() || paths[i] != *cut)) remove(paths[i]);
   }

@@ -221,6 +221,13 @@ JournalTail TailOf(const std::filesystem::path& journal, JournalPosition from) {
   if (tail.damaged) {
     tail.where = fmt::format("{}, byte {}", reader.path().string(), reader.position().offset);
   }
+  // A segment that follows, but whose header cannot be read. A learner that was killed before it
+  // wrote one has left an empty file.
+  const Segment newest = ListSegments(journal).back(), last = LineOf(journal).back().segment;
+  if (newest.path != last.path && std::filesystem::file_size(newest.path) > 0) {
+    tail.damaged = true;
+    tail.where = newest.path.string() + ", byte 0";
+  }
   return tail;
 }
 

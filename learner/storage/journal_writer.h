@@ -58,6 +58,8 @@ class JournalWriter {
     return {header_.term, header_.segment, written_ + buffer_.size()};
   }
   bool complete() const { return complete_; }
+  // Whether a write has failed: records of this term are missing.
+  bool broken() const { return broken_; }
   // Returns why it is not complete, as a sentence; "" while it is.
   const std::string& error() const { return error_; }
 

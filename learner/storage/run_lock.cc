@@ -25,9 +25,9 @@ LockedFile LockRun(const std::filesystem::path& run_dir) {
     LockedFile lock(path);
     if (!lock.held()) {
       const std::string holder = ReadFile(path);
-      throw UserError(fmt::format(
-          "run directory {}: the learner with {} is still using it; end that process first",
-          run_dir.string(), holder.empty() ? "an unknown process id" : holder));
+      throw UserError(fmt::format("run directory {}: {} is still using it; end that process first",
+                                  run_dir.string(),
+                                  holder.empty() ? "an unknown process id" : holder));
     }
     const std::string holder = fmt::format("process id {} on {}", ::getpid(), HostName());
     const bool written = ::ftruncate(lock.fd(), 0) == 0 &&

@@ -72,8 +72,11 @@ std::string WhatIsLost(const std::filesystem::path& journal, const Start& start,
   if (!whole) return "lost: what came after it (the journal has a gap)";
   try {
     const JournalTail tail = TailOf(journal, start.journal);
-    if (tail.updates == 0) return "nothing is lost";
-    return fmt::format("lost: {} after it", Counted(tail, start.state.steps));
+    const std::string more =
+        tail.damaged ? fmt::format("what follows the damage of the journal at {}", tail.where) : "";
+    if (tail.updates == 0) return more.empty() ? "nothing is lost" : "lost: " + more;
+    return fmt::format("lost: {} after it{}", Counted(tail, start.state.steps),
+                       more.empty() ? "" : ", and " + more);
   } catch (const std::runtime_error& error) {
     return fmt::format("lost: what came after it ({})", error.what());
   }
@@ -129,8 +132,10 @@ Start FindStart(const Config& config, const InitialNet& net, const std::filesyst
   for (const std::string& why : last.rejected) LogWarn("{}", why);
   const bool whole = last.checkpoint->journal_whole;
   Start start = FromCheckpoint(config, *std::move(last.checkpoint), last.path);
-  LogInfo("resuming from {} (version {}, {} steps); {}", last.path.string(), start.state.version,
-          start.state.steps, WhatIsLost(run_dir / "journal", start, whole));
+  const std::string lost = WhatIsLost(run_dir / "journal", start, whole);
+  LogLine(lost.starts_with("lost") ? LogLevel::kWarn : LogLevel::kInfo,
+          fmt::format("resuming from {} (version {}, {} steps); {}", last.path.string(),
+                      start.state.version, start.state.steps, lost));
   start.state.term = ClaimTerm(dir, CheckpointId{start.state.term, start.state.version});
   return start;
 }

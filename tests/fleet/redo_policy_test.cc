@@ -51,7 +51,12 @@ TEST_F(RedoPolicyTest, WhateverItsEndTheLearnerStarts) {
     steps += 160;
     policy_.OnStatus(10, StatusAt(steps, fmt::format("checkpoints/{}", steps)));
     EXPECT_THAT(Deeds(policy_.OnLearnerExit(10, 76, kKilled9)), Are(StartRedo{}));
-    const Actions end = policy_.OnRedoExit(75, exit, "no memory");
+    Actions end = policy_.OnRedoExit(75, exit, "no memory");
+    if (!warning.empty()) {  // once more
+      EXPECT_THAT(Said(end, LogLevel::kWarn), HasSubstr("; tried once more"));
+      EXPECT_THAT(Deeds(end), Are(StartRedo{}));
+      end = policy_.OnRedoExit(75, exit, "no memory");
+    }
     EXPECT_THAT(Deeds(end), Are(StartLearner{true}));
     EXPECT_THAT(Said(end, LogLevel::kWarn), testing::StartsWith(warning));
     EXPECT_EQ(Said(end, LogLevel::kWarn).empty(), warning.empty());
@@ -103,6 +108,18 @@ TEST_F(RedoPolicyTest, NoActorIsGivenUpForIt) {
   policy_.OnRedoExit(75, Exit(0));
   policy_.OnActorExit(now, 0, 77, Exit(1), "no learner");
   EXPECT_FALSE(policy_.over()) << "they do not count afterwards either";
+}
+
+TEST_F(RedoPolicyTest, WhatItHasRedoneIsProgressOfTheRun) {
+  policy_.OnRedoExit(75, Exit(0));
+  for (int death = 0; death < 40; ++death) {
+    const std::int64_t now = 1000 * death;
+    policy_.OnStatus(now, StatusAt(0));
+    policy_.OnLearnerExit(now, 76, kKilled9);
+    policy_.Tick(now + 900);
+    policy_.OnRedoStatus(now + 901, {.done = 1, .updates = 1});
+    EXPECT_THAT(Deeds(policy_.OnRedoExit(75, Exit(0))), Are(StartLearner{true})) << death;
+  }
 }
 
 TEST(RedoStatus, IsALine) {

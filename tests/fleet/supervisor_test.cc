@@ -133,7 +133,8 @@ TEST_F(SupervisorTest, ARedoRunsBeforeEachLearnerThatGoesOn) {
   EXPECT_THAT(dir_.Lines("pids.redo"), SizeIs(2));
   EXPECT_THAT(dir_.Lines("arguments").front(),
               "redo replay " + dir_.path().string() +
-                  " --from-checkpoint --write --status-fd 3 --parent " + std::to_string(pid_));
+                  " --from-checkpoint --write --redo-s 30 --status-fd 3 --parent " +
+                  std::to_string(pid_));
   EXPECT_THAT(dir_.Read("screen"), HasSubstr("redo: a damaged file"));
   EXPECT_EQ(dir_.Read("called"), "10") << "once, after the redo and before the learner";
   EXPECT_EQ(Result()["learner_restarted"], 1);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <stdexcept>
 #include <system_error>
 
 #include "core/config/config.h"
@@ -50,7 +51,8 @@ std::uint64_t BytesOf(const fs::path& path) {
 
 std::string Bytes(std::uint64_t bytes) { return HumanCount(static_cast<double>(bytes)) + "B"; }
 
-// Removes what one run does not keep. Returns a line about it.
+// Removes what one run does not keep. Returns a line about it. Throws std::runtime_error if
+// something could not be removed.
 std::string PruneOne(const HeldRun& run, bool dry_run) {
   const CheckpointConfig& keep = run.config.checkpoint;
   const fs::path checkpoints = run.dir / "checkpoints";
@@ -63,10 +65,21 @@ std::string PruneOne(const HeldRun& run, bool dry_run) {
     freed += BytesOf(path) + BytesOf(learner::ActorStatesPath(path));
     std::erase(kept, path);
   }
-  if (!dry_run) learner::Prune(checkpoints, static_cast<std::size_t>(keep.keep));
+  if (!dry_run &&
+      learner::Prune(checkpoints, static_cast<std::size_t>(keep.keep)).size() < goes.size()) {
+    throw std::runtime_error(
+        fmt::format("not all could be removed from {}: is it writable?", checkpoints.string()));
+  }
   // 2. The journal before the oldest of those that are left.
-  const learner::JournalPruned journal = learner::PruneJournal(
-      run.dir / "journal", learner::OldestCut(kept), run.config.journal.max_bytes(), dry_run);
+  const auto prune_journal = [&](bool only_count) {
+    return learner::PruneJournal(run.dir / "journal", learner::OldestCut(kept),
+                                 run.config.journal.max_bytes(), only_count);
+  };
+  const learner::JournalPruned journal = prune_journal(/*only_count=*/true);
+  if (!dry_run && prune_journal(false).segments < journal.segments) {
+    throw std::runtime_error(fmt::format("not all could be removed from {}: is it writable?",
+                                         (run.dir / "journal").string()));
+  }
   // 3. The line.
   const std::string left =
       fmt::format("{} of checkpoints and {} of the journal are left{}",

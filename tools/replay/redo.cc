@@ -26,6 +26,7 @@
 #include "learner/storage/run_lock.h"
 #include "learner/storage/terms.h"
 #include "monitor/redo_status.h"
+#include "results/run_record.h"
 #include "results/trained.h"
 
 namespace starling::replay {
@@ -68,9 +69,8 @@ class TimeLimit {
 
   // Throws Impossible if the time so far foretells more than the limit.
   void Check(const monitor::RedoStatus& status) const {
-    constexpr double kFirstS = 1;  // before that an estimate is a guess
     const double spent_s = static_cast<double>(clock_.NowMs() - begin_ms_) / 1000;
-    if (spent_s < kFirstS || status.done == 0) return;
+    if (spent_s < limit_s_ / 10 || status.done == 0) return;  // an estimate would be a guess
     const double whole_s =
         spent_s / static_cast<double>(status.done) * static_cast<double>(status.updates);
     if (whole_s <= limit_s_) return;
@@ -86,13 +86,13 @@ class TimeLimit {
 
 class Redo {
  public:
-  Redo(const ReplayOptions& options, const Config& config, const Clock& clock)
+  Redo(const ReplayOptions& options, const Config& config, const Clock& cpu)
       : options_(options),
         config_(config),
         dir_(options.run_dir / "checkpoints"),
         journal_(options.run_dir / "journal"),
         newest_(learner::LastGood(dir_)),
-        clock_(clock) {}
+        cpu_(cpu) {}
 
   int Run() {
     if (!newest_.checkpoint && !std::filesystem::exists(journal_)) return kExitDone;
@@ -163,6 +163,7 @@ class Redo {
     LogInfo("redoing {} after {}", Counted(tail, cut->state.steps),
             cut->name.empty() ? "the first weights" : cut->name);
     const learner::JournalPosition from = cut->journal;
+    cut->counters.seconds = SecondsAt(tail.steps, *cut);
     learner::CheckpointContent content = ReplayTail(*std::move(cut), tail);
 
     // 3. The checkpoint, behind the journal that it stands on.
@@ -170,6 +171,18 @@ class Redo {
     content.journal = tail.end;
     SyncJournal(journal_, from);
     Write(std::move(content));
+  }
+
+  // Seconds of training up to `steps`: by the newest line of metrics.jsonl before, at the speed up
+  // to there. The journal knows no times.
+  double SecondsAt(std::uint64_t steps, const Beginning& cut) const {
+    results::MetricPoint best{.steps = static_cast<double>(cut.state.steps),
+                              .seconds = cut.counters.seconds};
+    for (const results::MetricPoint& point : results::NewestMetrics(options_.run_dir)) {
+      const bool between = point.steps <= static_cast<double>(steps) && point.steps >= best.steps;
+      if (between && point.seconds >= best.seconds) best = point;
+    }
+    return best.steps > 0 ? best.seconds * static_cast<double>(steps) / best.steps : 0;
   }
 
   std::optional<Beginning> FindCut() const {
@@ -188,7 +201,8 @@ class Redo {
 
   learner::CheckpointContent ReplayTail(Beginning cut, const learner::JournalTail& tail) {
     const std::uint64_t first = cut.state.version;
-    TimeLimit limit(config_.checkpoint.redo_s * (lost_.updates > 0 ? kMaxRedo : 1), clock_);
+    const double redo_s = options_.redo_s.value_or(config_.checkpoint.redo_s);
+    const TimeLimit limit(redo_s * (lost_.updates > 0 ? kMaxRedo : 1), cpu_);
     JournalAhead ahead(options_.run_dir, cut.journal);
     Replayer replayer(config_, ahead, std::move(cut), results::LayoutOf(config_).fingerprint());
     while (replayer.version() < tail.version && replayer.difference().empty()) {
@@ -240,8 +254,8 @@ class Redo {
     } else {
       learner::WriteCheckpoint(dir_, checkpoint);
     }
-    LogInfo("wrote checkpoints/{}: nothing is lost",
-            learner::CheckpointName(checkpoint.term, checkpoint.version));
+    LogInfo("wrote checkpoints/{}{}", learner::CheckpointName(checkpoint.term, checkpoint.version),
+            lost_.damaged ? "" : ": nothing is lost");
   }
 
   const ReplayOptions& options_;
@@ -250,18 +264,19 @@ class Redo {
   const learner::LastGoodResult newest_;
   learner::JournalTail lost_;
   const std::function<bool()> abandoned_ = WatchParent(options_.parent);
-  const Clock& clock_;
+  const Clock& cpu_;
+  const SteadyClock clock_;
   std::int64_t next_report_ms_ = 0;
 };
 
 }  // namespace
 
-int RunRedo(const ReplayOptions& options, const Clock& clock) {
+int RunRedo(const ReplayOptions& options, const Clock& cpu) {
   InitLog("redo");
   FlushDenormals();
   const Config config = ConfigOfRun(options.run_dir);
   const LockedFile lock = learner::LockRun(options.run_dir);
-  return Redo(options, config, clock).Run();
+  return Redo(options, config, cpu).Run();
 }
 
 }  // namespace starling::replay

@@ -13,7 +13,7 @@ namespace starling::replay {
 // Returns kExitDone if the newest checkpoint holds every update of the journal now, and is a cut.
 // Otherwise logs a warning that names what is lost, changes nothing (with a damaged journal: does
 // what can be read), and returns kExitFailed; the run can go on from its newest checkpoint. Throws
-// UserError if `run_dir` is none, or a learner is at work there.
-int RunRedo(const ReplayOptions& options, const Clock& clock = SteadyClock());
+// UserError if `run_dir` is none, or a learner is at work there. Estimates its time by `cpu`.
+int RunRedo(const ReplayOptions& options, const Clock& cpu = CpuClock());
 
 }  // namespace starling::replay

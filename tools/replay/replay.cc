@@ -146,6 +146,10 @@ int RunReplay(const ReplayOptions& options) {
   const std::int64_t begin = clock.NowMs();
   Beginning beginning = BeginningOf(options, journal, config);
   const std::uint64_t first = beginning.state.version;
+  if (options.until && *options.until < first) {
+    throw UserError(fmt::format("version {} lies before the beginning of this replay, version {}",
+                                *options.until, first));
+  }
   JournalAhead ahead(options.run_dir, beginning.journal);
   Replayer replayer(config, ahead, std::move(beginning), fingerprint);
   Goal goal(options.run_dir);

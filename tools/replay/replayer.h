@@ -39,8 +39,9 @@ struct ReplayOptions {
   bool from_checkpoint = false;          // begin at the newest cut
   bool write = false;                    // and end with a checkpoint: RunRedo
   // Of a redo that a supervisor runs:
-  int status_fd = -1;  // for its progress
-  int parent = 0;      // process id of the supervisor
+  int status_fd = -1;              // for its progress
+  int parent = 0;                  // process id of the supervisor
+  std::optional<double> redo_s{};  // of the configuration that the run goes on with
 };
 
 // Returns the exit status: kExitDone if the weights equal the run's, bit for bit, at every hash and

@@ -70,6 +70,17 @@ TEST_F(PruneTest, WhatIsLeftIsReplayedFromItsOldestCut) {
               HasSubstr("v000000000004.safetensors, bit for bit"));
 }
 
+TEST_F(PruneTest, AReplayOfWhatIsGoneIsRefused) {
+  Prune({"journal.keep=0", "checkpoint.keep=1"});
+  replay::ReplayOptions options;
+  options.run_dir = run_.dir.path();
+  options.until = 2;
+  testing::internal::CaptureStdout();
+  EXPECT_THAT(ErrorOf([&] { replay::RunReplay(options); }),
+              HasSubstr("version 2 lies before the beginning of this replay, version 4"));
+  testing::internal::GetCapturedStdout();
+}
+
 TEST_F(PruneTest, MistakesRemoveNothing) {
   const std::string run = run_.dir.path().string();
   EXPECT_THAT(ErrorOf([&] {

@@ -201,6 +201,34 @@ TEST_F(RedoTest, UpToTheDamageOfAJournal) {
   EXPECT_EQ(Checkpoints().back(), At(5));
 }
 
+TEST_F(RedoTest, ASegmentWhoseHeaderIsDamagedIsNamed) {
+  run_.BeginTerm(5, end_);
+  run_.Restore(0, wire::MakeIncarnation(1, 0)), run_.Restore(1, wire::MakeIncarnation(1, 0));
+  run_.Train(1);
+  run_.Flush();
+  const auto segment = learner::ListSegments(run_.dir / "journal").back().path;
+  std::string bytes = ReadFile(segment);
+  bytes[3] ^= 1;
+  WriteFileAtomically(segment, bytes);
+  EXPECT_EQ(Redo(), kExitFailed);
+  EXPECT_THAT(said_, HasSubstr("the journal is damaged at " + segment.string() + ", byte 0"));
+  EXPECT_THAT(said_, testing::Not(HasSubstr("nothing is lost")));
+}
+
+// The journal knows no times: they are those of the metrics.
+TEST_F(RedoTest, TimeGoesOnAtTheSpeedOfTheRun) {
+  std::string lines;
+  for (const auto& [steps, seconds] : {std::pair(40, 1.0), {80, 4.0}, {120, 9.0}}) {
+    lines +=
+        fmt::format(R"({{"steps":{},"seconds":{},"mean_return":null}})", steps, seconds) + "\n";
+  }
+  run_.dir.Write("metrics.jsonl", lines);
+  ASSERT_EQ(Redo(), kExitDone) << said_;
+  const auto newest = learner::LastGood(run_.checkpoints());
+  EXPECT_EQ(newest.checkpoint->steps, 100u);
+  EXPECT_EQ(learner::Counters::Restore(newest.checkpoint->counters).seconds, 5.0);
+}
+
 TEST_F(RedoTest, AJournalThatEndsBeforeTheCheckpoint) {
   std::filesystem::remove_all(run_.dir / "journal");
   EXPECT_EQ(Redo(), kExitFailed);
