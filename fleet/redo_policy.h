@@ -1,10 +1,11 @@
-// The decisions about the process that does updates again which a killed learner had applied
-// (tools/replay/redo.h): a part of fleet/supervisor_policy.h, and as pure.
+// The decisions about the redo, the process that replays the updates that a killed learner had
+// applied after its last checkpoint (tools/replay/redo.h). A part of fleet/supervisor_policy.h, and
+// as pure.
 //
 // The rules:
 //  - It runs before each learner that goes on with a run. Whatever its end, that learner starts.
-//  - It names what is lost itself. If it dies, or meets another process that has the run, it is
-//    tried once more. If that fails, too, the supervisor says so.
+//  - The redo logs which updates are lost. If it dies, or finds the run locked by another process,
+//    it is started once more. If that fails as well, the supervisor logs a warning.
 //  - One without a status line for `redo_hang_ms` is killed.
 //  - If the run ends, it is killed. It has changed nothing, or written a whole checkpoint.
 #pragma once
@@ -29,7 +30,7 @@ class RedoPolicy {
   void Stop(Actions& out);
 
   bool alive() const { return alive_; }
-  // How far it is; nullopt: it is not at work, or finds out what there is to do.
+  // Its progress; nullopt: no redo runs, or it has not replayed a record yet.
   const std::optional<monitor::RedoStatus>& status() const { return status_; }
 
  private:

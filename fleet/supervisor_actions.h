@@ -33,8 +33,8 @@ struct PolicyLimits {
   // that has not for `hang_ms` is killed. So is an actor that `hang_ms` long was no member.
   std::int64_t silent_ms = 5'000;
   std::int64_t hang_ms = 60'000;
-  std::int64_t redo_hang_ms =
-      600'000;  // a redo does not report while it reads or writes a large net
+  // The same of a redo, which does not report while it reads or writes a large net.
+  std::int64_t redo_hang_ms = 600'000;
   // From the stop of the run on; all of it stays below five seconds, unless the learner reports
   // that its last checkpoint grows:
   std::int64_t actor_term_ms = 1500;     // SIGTERM to the actors that are left

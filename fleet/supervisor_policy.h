@@ -10,8 +10,8 @@
 //  - Once the learner has reported the end of the run, no actor is replaced: actors leave while the
 //    learner writes its last checkpoint.
 //  - A learner that died is restarted from its last checkpoint. Before that, and before the first
-//    learner of a resumed run, a redo (fleet/redo_policy.h) does what came after it again. The
-//    actors of a resumed run start after that. After `learner_deaths` deaths in a row without an
+//    learner of a resumed run, a redo (fleet/redo_policy.h) replays the updates after that
+//    checkpoint. The actors of a resumed run start after it. After `learner_deaths` deaths in a row without an
 //    applied update the run fails.
 //  - Actors from elsewhere, in slots above ours, count when the learner welcomes them. A second
 //    actor in a slot within a term counts as a restart.
@@ -75,7 +75,7 @@ class SupervisorPolicy {
   std::vector<monitor::ActorProcess> processes() const;  // by slot
   // Whether the learner lives and does not report.
   bool learner_silent() const { return learner_.silent; }
-  // How far the redo is, if one is at work.
+  // The progress of the redo, if one runs.
   const std::optional<monitor::RedoStatus>& redo() const { return redo_.status(); }
   // Whether the run is about to end. Actors that leave now are not missed.
   bool over() const { return ending_ || learner_.over; }

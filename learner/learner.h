@@ -47,7 +47,7 @@ struct LearnerOptions {
   std::filesystem::path run_dir;
   bool resume = false;
   bool exact = false;                 // checkpoints are cuts: the envs of this run can be saved
-  bool redo = false;                  // and a killed learner's updates can be done again
+  bool redo = false;                  // if exact: the updates of a killed learner can be redone
   int stop_fd = -1;                   // readable: write a final checkpoint and end
   int reload_fd = -1;                 // an eventfd; readable: read the list of keys again
   std::function<bool()> abandoned{};  // true: the parent is gone, as stop_fd; may be empty

@@ -90,7 +90,7 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options,
                .session = NewSession(),
                .slice = slice_,
                .exact = options_.exact,
-               .may_cut = [this] { return options_.redo && keeper_.idle(); },
+               .may_cut = [this] { return options_.exact && options_.redo && keeper_.idle(); },
                .on_progress = [this] { wake_up_.Notify(); }}),
       keeper_(
           config_, layout_, options_.run_dir, start.checkpoint, start.state.version,

@@ -1,6 +1,6 @@
-// Bounds what the journal of a run takes on the disk (journal.keep). The oldest segments go, one
-// after the other, so the line of the run never has a gap. What a replay from the oldest kept cut
-// reads stays, whatever its size.
+// Limits the size of a run's journal on the disk (journal.keep): removes the oldest segments, in
+// order, so that the line of the run never has a gap. Segments that a replay from the oldest kept
+// cut reads stay, whatever their size.
 #pragma once
 
 #include <cstddef>

@@ -66,15 +66,15 @@ Start FromCheckpoint(const Config& config, Checkpoint from, const std::filesyste
   return start;
 }
 
-// What the journal holds behind the checkpoint. A redo (tools/replay/redo.h) would have made a
-// checkpoint of it.
+// Describes the updates that the journal holds behind the checkpoint, "" if there are none. A redo
+// (tools/replay/redo.h) would have made a checkpoint of them. `whole`: Checkpoint::journal_whole.
 std::string WhatIsLost(const std::filesystem::path& journal, const Start& start, bool whole) {
-  if (!whole) return "lost: what came after it (the journal has a gap)";
+  if (!whole) return "what came after it may be lost: the journal has a gap";
   try {
     const JournalTail tail = TailOf(journal, start.journal);
     const std::string more =
         tail.damaged ? fmt::format("what follows the damage of the journal at {}", tail.where) : "";
-    if (tail.updates == 0) return more.empty() ? "nothing is lost" : "lost: " + more;
+    if (tail.updates == 0) return more.empty() ? "" : "lost: " + more;
     return fmt::format("lost: {} after it{}", Counted(tail, start.state.steps),
                        more.empty() ? "" : ", and " + more);
   } catch (const std::runtime_error& error) {
@@ -133,9 +133,10 @@ Start FindStart(const Config& config, const InitialNet& net, const std::filesyst
   const bool whole = last.checkpoint->journal_whole;
   Start start = FromCheckpoint(config, *std::move(last.checkpoint), last.path);
   const std::string lost = WhatIsLost(run_dir / "journal", start, whole);
-  LogLine(lost.starts_with("lost") ? LogLevel::kWarn : LogLevel::kInfo,
-          fmt::format("resuming from {} (version {}, {} steps); {}", last.path.string(),
-                      start.state.version, start.state.steps, lost));
+  LogLine(
+      lost.empty() ? LogLevel::kInfo : LogLevel::kWarn,
+      fmt::format("resuming from {} (version {}, {} steps); {}", last.path.string(),
+                  start.state.version, start.state.steps, lost.empty() ? "nothing is lost" : lost));
   start.state.term = ClaimTerm(dir, CheckpointId{start.state.term, start.state.version});
   return start;
 }

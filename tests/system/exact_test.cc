@@ -105,7 +105,7 @@ TEST_P(KilledTest, KilledLearnersLeaveNoTrace) {
 TEST_P(KilledTest, AFleetThatIsTerminatedAsAWholeLeavesNoTrace) {
   const Strings settings = Plus(Settings(), {"env.step_ms=100", "run.steps=480"});
   auto whole = Start("starling", TrainWords(settings, "whole")), train = StartTrain(settings);
-  ASSERT_TRUE(Eventually([&] { return JournalBytes() > 1500; }));  // three of eight versions
+  ASSERT_TRUE(Eventually([&] { return JournalBytes() > 1500; }));  // about half of eight versions
   kill(LearnerPid(), SIGTERM);
   for (const Running& actor : Find("starling-actor")) kill(actor.pid, SIGTERM);
   ASSERT_EQ(WaitFor(*train), 130) << said_;
@@ -114,6 +114,15 @@ TEST_P(KilledTest, AFleetThatIsTerminatedAsAWholeLeavesNoTrace) {
   EXPECT_THAT(Log(), HasSubstr("they left before they were asked"));
   ExpectTheSameAsWhole(2);
   EXPECT_EQ(Summary()["exact"], true);
+}
+
+using NotExactTest = RunTest;
+
+TEST_F(NotExactTest, TakesNoCheckpointsForTheSakeOfARedo) {
+  ASSERT_EQ(Train({"run.steps=32000", "actors.count=2", "checkpoint.exact=false",
+                   "checkpoint.redo_s=0.001"}),
+            0);
+  EXPECT_EQ(CountInLog("learner: wrote checkpoints/"), 2u) << "the first and the last";
 }
 
 const Game kMemory{"Memory",

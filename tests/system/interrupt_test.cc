@@ -74,6 +74,8 @@ TEST_F(InterruptTest, ASecondOneEndsAtOnce) {
 }
 
 TEST_F(InterruptTest, ALearnerThatHangsDoesNotHoldTheEndUp) {
+  // It reports several times between two lines of the metrics: its checkpoint is known by then.
+  ASSERT_TRUE(Eventually([&] { return CountIn(TextOf(run() / "metrics.jsonl"), "\n") >= 2; }));
   kill(LearnerPid(), SIGSTOP);
   const json summary = InterruptInTime(*train_);
   EXPECT_THAT(Log(), HasSubstr("the learner did not end in time: killed"));
