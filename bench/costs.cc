@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <stdexcept>
 
@@ -55,13 +54,7 @@ double SecondsToCheckpoint(const TrainingRun& run) {
   return static_cast<double>(written - run.started_ns) / 1e9;
 }
 
-std::vector<int> ChildrenOf(int pid) {
-  std::ifstream file(fmt::format("/proc/{0}/task/{0}/children", pid));
-  return {std::istream_iterator<int>(file), {}};
-}
-
-// Keeps the largest peak (VmHWM: resident, shared memory included) of each kind of process that our
-// child, the supervisor, has started.
+// Keeps the largest peak of each kind of process that our child, the supervisor, has started.
 class PeakWatch {
  public:
   void Check() {
@@ -78,15 +71,12 @@ class PeakWatch {
  private:
   void Add(int pid) {
     // The kernel cuts the name after 15 characters, which is still different for the two kinds.
-    std::string name, word;
+    std::string name;
     std::ifstream(fmt::format("/proc/{}/comm", pid)) >> name;
-    std::ifstream status(fmt::format("/proc/{}/status", pid));
-    while (status >> word && word != "VmHWM:") {
-    }
-    double kb = 0;
-    if (!name.starts_with("starling-") || !(status >> kb)) return;
+    const auto peak = PeakMb(pid);
+    if (!name.starts_with("starling-") || !peak) return;
     double& mb = peaks_[name.starts_with("starling-a") ? "actor" : "learner"];
-    mb = std::max(mb, kb * 1024 / 1e6);
+    mb = std::max(mb, *peak);
   }
 
   std::map<std::string, double> peaks_;

@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "bench/enduring_run.h"
 #include "bench/figure.h"
 #include "bench/stats.h"
 #include "bench/training_run.h"
@@ -30,104 +31,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Strings = std::vector<std::string>;
-
-// ---- a run that is interrupted
-
-// Milliseconds of the day of a log line "12:34:56.789 ...".
-double TimeOf(const std::string& line) {
-  int h = 0, m = 0, s = 0, ms = 0;
-  if (std::sscanf(line.c_str(), "%d:%d:%d.%d", &h, &m, &s, &ms) != 4) return 0;
-  return ((h * 60.0 + m) * 60 + s) * 1000 + ms;
-}
-
-class EnduringRun {
- public:
-  EnduringRun(const Site& site, const std::string& name) : site_(site), dir_(site.scratch / name) {}
-
-  // Trains, and sends `signal` to the learner up to `times` times, each when it has worked for
-  // `work_ms`. After an orderly stop the run is resumed.
-  void Train(const fs::path& config, const Strings& overrides, int signal, int times, int work_ms) {
-    Strings words = {"train", config.string(), "--run-dir", dir_.path.string()};
-    Call(words, overrides, signal, times, work_ms);
-    while (stopped_) Call({"train", "--resume", dir_.path.string()}, {}, signal, times, work_ms);
-  }
-  // Goes on with the run. Returns the seconds until its learner listens.
-  double Resume(const Strings& overrides) {
-    const SteadyClock clock;
-    const std::size_t before = Lines("listening on").size();
-    const std::int64_t begin = clock.NowNs();
-    std::optional<double> seconds;
-    RunChild(CallOf({"train", "--resume", dir_.path.string()}, overrides, [&] {
-      if (seconds || Lines("listening on").size() == before) return;
-      seconds = static_cast<double>(clock.NowNs() - begin) / 1e9;
-    }));
-    return seconds.value_or(0);
-  }
-
-  const fs::path& dir() const { return dir_.path; }
-  int interruptions() const { return interruptions_; }
-  // The lines of the log with `text`.
-  Strings Lines(const std::string& text) const {
-    Strings found;
-    std::string log;
-    try {
-      log = ReadFile(dir_.path / "log");
-    } catch (const std::system_error&) {
-      return found;  // not there yet
-    }
-    for (std::size_t at = 0; at < log.size();) {
-      const std::size_t end = std::min(log.find('\n', at), log.size());
-      const std::string line = log.substr(at, end - at);
-      if (line.find(text) != std::string::npos) found.push_back(line);
-      at = end + 1;
-    }
-    return found;
-  }
-  learner::Checkpoint Last() const {
-    auto last = learner::LastGood(dir_.path / "checkpoints");
-    if (!last.checkpoint) throw std::runtime_error(dir_.path.string() + " has no checkpoint");
-    return *std::move(last.checkpoint);
-  }
-  Json Summary() const { return Json::parse(ReadFile(dir_.path / "summary.json")); }
-
- private:
-  ChildCall CallOf(Strings words, const Strings& overrides, std::function<void()> watch) const {
-    for (const std::string& one : overrides) words.insert(words.end(), {"--set", one});
-    return {.program = site_.programs / "starling",
-            .arguments = std::move(words),
-            .timeout_s = 600,
-            .stop_fd = site_.stop_fd,
-            .watch = std::move(watch),
-            .statuses = {0, 130}};
-  }
-  void Call(const Strings& words, const Strings& overrides, int signal, int times, int work_ms) {
-    stopped_ = false;
-    std::size_t lives = Lines("learner started").size();
-    std::int64_t worked_ms = 0;  // since when this learner has had a member
-    const SteadyClock clock;
-    RunChild(CallOf(words, overrides, [&] {
-      // A learner has worked since its last actor joined.
-      const Strings started = Lines("learner started, pid ");
-      if (interruptions_ >= times || stopped_ || started.size() <= lives) return;
-      const Strings joined = Lines(" joined (pid ");
-      if (joined.empty() || TimeOf(joined.back()) < TimeOf(started.back())) return;
-      if (worked_ms == 0) worked_ms = clock.NowMs();
-      if (clock.NowMs() - worked_ms < work_ms) return;
-      const std::string& line = started.back();
-      const auto pid = ParseNumber(line.substr(line.rfind(' ') + 1));
-      if (!pid || ::kill(static_cast<pid_t>(*pid), signal) != 0) return;
-      ++interruptions_;
-      lives = started.size();
-      worked_ms = 0;
-      stopped_ = signal != SIGKILL;
-    }));
-  }
-
-  const Site& site_;
-  const Scratch dir_;
-  int interruptions_ = 0;
-  bool stopped_ = false;
-};
 
 std::size_t Different(const std::vector<float>& a, const std::vector<float>& b) {
   std::size_t different = a.size() == b.size() ? 0 : std::max(a.size(), b.size());

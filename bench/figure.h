@@ -81,6 +81,8 @@ Result MeasureSimulated(const Site& site);
 Result MeasureReproducible(const Site& site);
 Result MeasureMemory(const Site& site);
 Result MeasureEndurance(const Site& site);
+Result MeasureLarge(const Site& site);
+Result MeasureLong(const Site& site);
 Result MeasureKernels(const Site& site);
 Result MeasureGpu(const Site& site);
 Result MeasureLadder(const Site& site);

@@ -32,26 +32,17 @@ struct Figure {
 };
 // In the order of the table.
 constexpr Figure kFigures[] = {
-    {"training", MeasureTraining},
-    {"throughput", MeasureThroughput},
-    {"scaling", MeasureScaling},
-    {"efficiency", MeasureEfficiency},
-    {"time", MeasureTime},
-    {"startup", MeasureStartup},
-    {"wire", MeasureWire},
-    {"encryption", MeasureEncryption},
-    {"latency", MeasureLatency},
-    {"apply", MeasureApply},
-    {"lock", MeasureLock},
-    {"staleness", MeasureStaleness},
-    {"simulated", MeasureSimulated},
-    {"reproducible", MeasureReproducible},
-    {"memory", MeasureMemory},
-    {"endurance", MeasureEndurance},
-    {"kernels", MeasureKernels},
-    {"gpu", MeasureGpu},
-    {"ladder", MeasureLadder},
-    {"envs", MeasureEnvs},
+    {"training", MeasureTraining},   {"throughput", MeasureThroughput},
+    {"scaling", MeasureScaling},     {"efficiency", MeasureEfficiency},
+    {"time", MeasureTime},           {"startup", MeasureStartup},
+    {"wire", MeasureWire},           {"encryption", MeasureEncryption},
+    {"latency", MeasureLatency},     {"apply", MeasureApply},
+    {"lock", MeasureLock},           {"staleness", MeasureStaleness},
+    {"simulated", MeasureSimulated}, {"reproducible", MeasureReproducible},
+    {"memory", MeasureMemory},       {"endurance", MeasureEndurance},
+    {"large", MeasureLarge},         {"long", MeasureLong},
+    {"kernels", MeasureKernels},     {"gpu", MeasureGpu},
+    {"ladder", MeasureLadder},       {"envs", MeasureEnvs},
 };
 
 std::vector<std::string> Names() {

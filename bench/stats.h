@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -60,6 +61,16 @@ std::vector<double> TimeManyNs(double seconds, const Work& work) {
     spent += times.back();
   }
   return times;
+}
+
+// Returns the nanoseconds in which memcpy copies `floats` floats.
+inline double CopyNs(std::size_t floats, double seconds) {
+  const std::vector<float> from(floats, 0.5f);
+  std::vector<float> to(floats);
+  return Median(TimeManyNs(seconds, [&] {
+    std::memcpy(to.data(), from.data(), floats * sizeof(float));
+    asm volatile("" : : "r"(to.data()) : "memory");
+  }));
 }
 
 }  // namespace starling::bench

@@ -8,6 +8,8 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <system_error>
 
 #include "bench/stats.h"
@@ -37,6 +39,15 @@ double CpuSecondsOfChildren() {
     return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
   };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// A line of /proc/PID/status in kB.
+std::optional<double> MemoryMb(int pid, const std::string& line) {
+  std::ifstream status(fmt::format("/proc/{}/status", pid));
+  std::string word;
+  while (status >> word && word != line) continue;
+  double kb = 0;
+  return status >> kb ? std::optional(kb * 1024 / 1e6) : std::nullopt;
 }
 
 // The end of a text that may be long.
@@ -226,6 +237,14 @@ std::string WhyRefused(const fs::path& config, const std::vector<std::string>& o
     return text.substr(0, text.find('\n'));
   }
 }
+
+std::vector<int> ChildrenOf(int pid) {
+  std::ifstream file(fmt::format("/proc/{0}/task/{0}/children", pid));
+  return {std::istream_iterator<int>(file), {}};
+}
+
+std::optional<double> PeakMb(int pid) { return MemoryMb(pid, "VmHWM:"); }
+std::optional<double> ResidentMb(int pid) { return MemoryMb(pid, "VmRSS:"); }
 
 double Evaluate(const Site& site, const TrainingRun& run, int episodes) {
   const std::vector<std::string> said =

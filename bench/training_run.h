@@ -118,6 +118,12 @@ void ForEachRun(const Site& site, const GridPlan& plan,
 std::string WhyRefused(const std::filesystem::path& config,
                        const std::vector<std::string>& overrides);
 
+std::vector<int> ChildrenOf(int pid);
+// Return the resident memory of a process, shared memory included: at its peak and now; nullopt if
+// it has ended.
+std::optional<double> PeakMb(int pid);
+std::optional<double> ResidentMb(int pid);
+
 // Returns the mean return over fresh episodes.
 double Evaluate(const Site& site, const TrainingRun& run, int episodes);
 

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <atomic>
-#include <cstring>
 #include <thread>
 
 #include "bench/figure.h"
@@ -127,15 +126,6 @@ double SnapshotReadNs(std::size_t floats, double seconds) {
   asked.notify_one();
   thread.join();
   return Median(times);
-}
-
-double CopyNs(std::size_t floats, double seconds) {
-  const std::vector<float> from(floats, 0.5f);
-  std::vector<float> to(floats);
-  return Median(TimeManyNs(seconds, [&] {
-    std::memcpy(to.data(), from.data(), floats * sizeof(float));
-    asm volatile("" : : "r"(to.data()) : "memory");
-  }));
 }
 
 }  // namespace
