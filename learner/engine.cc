@@ -64,6 +64,7 @@ Engine::Engine(const Config& config, const Start& start, wire::SnapshotWriter& s
                 options_.on_progress),
       pace_(config.checkpoint.redo_s) {
   if (options_.exact) pipeline_.SeekCuts();
+  if (options_.sum_ahead) pipeline_.SumAhead();
   if (!start.checkpoint.empty() && !(options_.exact && start.actors)) ++counters_.breaks;
   journal_.Append(TermRecord{term_, start.state.version, start.state.steps});
   journal_.Append(EntropyRecord{pipeline_.entropy()});

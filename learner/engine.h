@@ -46,6 +46,7 @@ struct EngineOptions {
   std::uint32_t session = 1;      // differs with every start of a learner (wire::Header)
   wire::Slice slice;              // of the weights that this process applies
   bool exact = false;             // checkpoints are cuts
+  bool sum_ahead = false;         // Pipeline::SumAhead
   // Whether a cut for a redo may be taken now; empty: never.
   std::function<bool()> may_cut{};
   std::function<void()> on_progress{};  // called by an applier thread after a version is completed
@@ -118,6 +119,8 @@ class Engine {
   // Whether every actor stands between two unrolls now: nothing is computed, held or late.
   bool AtCut() const;
 
+  // The next checkpoint is taken in this memory.
+  void Reuse(StateCopy memory) { pipeline_.Reuse(std::move(memory)); }
   // The content of a checkpoint of `state`, whose version is the newest; the journal is flushed
   // first, and synced when the checkpoint is written. At a cut it has `actors` as Finished.
   CheckpointContent ContentOf(TrainingState state);

@@ -70,6 +70,7 @@ void Learner::Loop() {
     Publish();
     FinishCut();
     keeper_.Collect();
+    if (auto spare = keeper_.TakeSpare()) engine_.Reuse(*std::move(spare));
     if (keeper_.fenced_off()) throw GaveUp(keeper_.error());
     const bool ends = (stopped && !AwaitsCut()) || engine_.over();
     if (ends && engine_.idle()) return;

@@ -114,6 +114,7 @@ class Learner {
   std::optional<CheckpointContent> TakeCut();
   void FinishCut();
   CheckpointContent LastContent();
+  CheckpointContent CaptureNow();
   std::int64_t CutMs() const {
     return static_cast<std::int64_t>(config_.checkpoint.cut_s * 1000.0);
   }

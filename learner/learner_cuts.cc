@@ -95,7 +95,7 @@ CheckpointContent Learner::LastContent() {
     FinishCut();
   }
   // 2. Those of this one.
-  CheckpointContent content = engine_.CaptureNow();
+  CheckpointContent content = CaptureNow();
   if (content.actors && left_at_end_) {
     LogWarn("the last checkpoint has no states of actors: they left before they were asked");
     content.actors.reset();
@@ -106,6 +106,23 @@ CheckpointContent Learner::LastContent() {
     if (auto whole = TakeCut()) return *std::move(whole);
     receive();
   }
+}
+
+// Of a large net, the copy takes long: the background makes it, and meanwhile nothing is received.
+CheckpointContent Learner::CaptureNow() {
+  std::array<wire::PollItem, 1> items{};
+  items[0].fd = wake_up_.fd();
+  std::optional<TrainingState> state;
+  bool done = false;
+  copies_.Run([&] { state = engine_.pipeline().CaptureNow(); }, [&] { done = true; });
+  while (!done) {
+    wire::Poll(items, kPollMs);
+    clock_.Tick();
+    wake_up_.Clear();
+    copies_.Finish();
+    reporter_.Report(StatusReporter::Moment::kRunning, times_, keeper_.newest());
+  }
+  return engine_.ContentOf(*std::move(state));
 }
 
 void Learner::OnState(const wire::Header& header, const wire::State& part) {

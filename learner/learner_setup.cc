@@ -90,6 +90,8 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options,
                .session = NewSession(),
                .slice = slice_,
                .exact = options_.exact,
+               .sum_ahead = slice_.size >= kLargeNet && config_.learner.shards == 1 &&
+                            config_.learner.apply == ApplyMode::kLanes,
                .may_cut = [this] { return options_.exact && options_.redo && keeper_.idle(); },
                .on_progress = [this] { wake_up_.Notify(); }}),
       keeper_(

@@ -194,9 +194,14 @@ void Membership::Expel(std::uint32_t slot, wire::LeaveReason reason, const std::
 }
 
 void Membership::Remove(std::uint32_t slot, const std::string& why) {
-  const Member* member = engine_.roster().Find(slot);
+  Member* member = engine_.roster().Find(slot);
   CHECK(member != nullptr, "slot {}", slot);
   const std::uint32_t incarnation = member->incarnation;
+  if (member->buffers) {  // of a large net, it takes long to give them back
+    options_.background->Run([freed = std::shared_ptr<wire::GradientBuffers>(
+                                  std::move(member->buffers))]() mutable { freed.reset(); },
+                             [] {});
+  }
   engine_.Remove(slot, why);
   if (options_.on_left) options_.on_left(slot, incarnation);
   comings_.Info(clock_.NowMs(),

@@ -112,10 +112,20 @@ void Pipeline::Launch(const Judge::Update& decided) {
   // 3. Describe the update: the mean of its gradients, weighted by their samples.
   Update& update = pending->update;
   update.version = decided.version;
-  for (const Received& gradient : pending->gradients) {
-    const double share = static_cast<double>(gradient.body.samples) / static_cast<double>(samples);
-    update.gradients.push_back({.values = gradient.values, .weight = static_cast<float>(share)});
+  const std::uint32_t first_samples = pending->gradients[0].body.samples;
+  for (std::size_t i = 0; i < pending->gradients.size(); ++i) {
+    if (i < summed_.size()) {
+      CHECK(decided.gradients[i].ticket == summed_[i], "version {}: gradient {} is not summed",
+            decided.version, i);
+      continue;
+    }
+    const Received& gradient = pending->gradients[i];
+    update.gradients.push_back({.values = gradient.values,
+                                .weight = RelativeWeight(gradient.body.samples, first_samples)});
   }
+  update.weight_before = std::exchange(summed_weight_, 0);
+  summed_.clear();
+  pending->part = std::move(part_);
   update.lr = lr_;
   update.scale = DampingScale(config_.staleness, contributions);
   update.optimizer_step = ++optimizer_step_;
@@ -127,7 +137,7 @@ void Pipeline::Launch(const Judge::Update& decided) {
                 (checkpoint || over() ||
                  decided.version % static_cast<std::uint64_t>(config_.learner.hash_every) == 0);
   if (checkpoint) {
-    update.capture = std::make_shared<StateCopy>();
+    update.capture = std::make_shared<StateCopy>(std::exchange(spare_, {}));
     pending->counters = counters_.Save();
     pending->cut = cuts_ && decided.cut;
   }
@@ -153,6 +163,37 @@ void Pipeline::Launch(const Judge::Update& decided) {
   } else if (due_ && cuts_ && !give_up_) {
     judge_.Withhold();
   }
+}
+
+void Pipeline::AddAhead() {
+  // 1. Give back the memory of what was added.
+  if (part_ && !part_->update.Summed()) return;
+  if (part_) {
+    for (const std::uint64_t ticket : part_->tickets) {
+      Received& gradient = held_.at(ticket);
+      gradient.values = {};
+      gradient.loan = {};
+      gradient.envelope = {};
+    }
+    part_.reset();
+  }
+  // 2. Add what has become certain since.
+  const std::vector<HeldGradient> certain = CertainNext(judge_.rules(), judge_.state());
+  if (over() || certain.size() <= summed_.size()) return;
+  part_ = std::make_unique<Part>();
+  Update& update = part_->update;
+  update.version = judge_.version() + 1;
+  update.weight_before = summed_weight_;
+  const std::uint32_t first_samples = held_.at(certain[0].ticket).body.samples;
+  for (std::size_t i = summed_.size(); i < certain.size(); ++i) {
+    const Received& gradient = held_.at(certain[i].ticket);
+    const float weight = RelativeWeight(gradient.body.samples, first_samples);
+    update.gradients.push_back({.values = gradient.values, .weight = weight});
+    summed_weight_ += weight;
+    part_->tickets.push_back(certain[i].ticket);
+    summed_.push_back(certain[i].ticket);
+  }
+  applier_->SumAhead(&update);
 }
 
 void Pipeline::GiveUpCut() {
@@ -204,7 +245,7 @@ std::optional<Pipeline::Finished> Pipeline::TakeFinished() {
   return finished;
 }
 
-TrainingState Pipeline::CaptureNow() {
+TrainingState Pipeline::CaptureNow() const {
   CHECK(in_flight_.empty() && applier_->Idle(), "captured with {} updates in flight",
         in_flight_.size());
   StateCopy now = applier_->CaptureNow();

@@ -64,9 +64,15 @@ class Pipeline {
   // Hands the applier every update that is due, as far as it has room; none once the run is over.
   void Advance() {
     while (AdvanceOne()) continue;
+    if (sums_ahead_) AddAhead();
   }
   // Hands it at most one. Returns whether there was one.
   bool AdvanceOne();
+
+  // From now on, at bound 0, gradients are added up while their update waits for others, and their
+  // memory is given back: an update of N gradients does not hold N of them. For large nets: it
+  // wakes the applier for each. REQUIRES: the applier is in order; not with ShareWith.
+  void SumAhead() { sums_ahead_ = true; }
 
   // ---- checkpoints: of the version at which they fall due, or of the next cut if cuts are sought
 
@@ -97,8 +103,10 @@ class Pipeline {
   // Returns the next completed version, or nullopt.
   std::optional<Finished> TakeFinished();
 
+  // The next capture goes into this memory.
+  void Reuse(StateCopy memory) { spare_ = std::move(memory); }
   // Returns the state after the last update; held gradients stay unapplied. REQUIRES: idle().
-  TrainingState CaptureNow();
+  TrainingState CaptureNow() const;
 
   std::uint64_t published() const { return applier_->Completed(); }
   std::uint64_t taken() const { return taken_; }  // the last version TakeFinished returned
@@ -110,10 +118,16 @@ class Pipeline {
   double entropy() const { return entropy_; }
 
  private:
+  // A part of the sum of the next update, while the applier adds it.
+  struct Part {
+    Update update{};
+    std::vector<std::uint64_t> tickets{};
+  };
   // A decided update; owns the gradients that the applier reads.
   struct InFlightUpdate {
     Update update;
     std::vector<Received> gradients;
+    std::unique_ptr<Part> part;  // of its sum, if the applier may still read it
     std::vector<Applied> applied;
     std::uint64_t steps = 0, oldest_base = 0;
     JournalPosition journal{};  // behind its record
@@ -122,6 +136,7 @@ class Pipeline {
   };
   bool MayLaunch() const;
   void Launch(const Judge::Update& decided);
+  void AddAhead();
   bool CheckpointDue(std::uint64_t before, std::uint64_t after);
 
   const Config& config_;
@@ -137,8 +152,15 @@ class Pipeline {
   bool ending_ = false;
   Broadcast broadcast_;
   std::uint64_t elsewhere_ = UINT64_MAX;    // newest version finished by the other processes
+  StateCopy spare_;                         // memory for the next capture
   std::map<std::uint64_t, Received> held_;  // by ticket
   std::uint64_t next_ticket_ = 0;
+
+  // The sum of the next update, as far as it was begun.
+  bool sums_ahead_ = false;
+  std::unique_ptr<Part> part_;         // being added
+  std::vector<std::uint64_t> summed_;  // tickets, with those of part_; in the order of the sum
+  double summed_weight_ = 0;
   std::deque<std::unique_ptr<InFlightUpdate>> in_flight_;
   std::unique_ptr<Applier> applier_;  // last: its threads use the members above
 };

@@ -1,6 +1,7 @@
 #include "learner/staleness.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -14,6 +15,12 @@ namespace {
 // version `now`.
 bool TooOld(const JudgeRules& rules, std::uint64_t now, std::uint64_t version) {
   return rules.bound != kUnbounded && now - version > rules.bound;
+}
+
+void SortForSum(std::vector<HeldGradient>& gradients) {
+  std::ranges::sort(gradients, {}, [](const HeldGradient& gradient) {
+    return std::pair(gradient.slot, gradient.arrival);
+  });
 }
 
 }  // namespace
@@ -40,6 +47,17 @@ std::vector<std::size_t> DueUpdate(const JudgeRules& rules, const JudgeState& st
   while (take < order.size() && TooOld(rules, after, state.held[order[take]].base)) ++take;
   order.resize(take);
   return order;
+}
+
+std::vector<HeldGradient> CertainNext(const JudgeRules& rules, const JudgeState& state) {
+  if (rules.bound != 0 || rules.drop || state.held.empty()) return {};
+  std::uint32_t first = UINT32_MAX;  // slot that can still send a gradient
+  for (const Grant& grant : state.outstanding) first = std::min(first, grant.slot);
+  std::vector<HeldGradient> certain;
+  std::ranges::copy_if(state.held, std::back_inserter(certain),
+                       [&](const HeldGradient& held) { return held.slot < first; });
+  SortForSum(certain);
+  return certain;
 }
 
 bool MayOvertake(std::uint64_t bound, std::uint64_t version, std::uint64_t base) {
@@ -143,9 +161,7 @@ std::optional<Judge::Update> Judge::NextUpdate() {
     update.gradients.push_back(gradient);
   }
   // 2. Fix the order of the sum, and take the gradients out of `held`.
-  std::ranges::sort(update.gradients, {}, [](const HeldGradient& gradient) {
-    return std::pair(gradient.slot, gradient.arrival);
-  });
+  SortForSum(update.gradients);
   std::size_t next = 0;
   std::erase_if(state_.held, [&](const HeldGradient&) { return taken[next++]; });
 

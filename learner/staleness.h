@@ -70,6 +70,13 @@ struct JudgeState {
 // be too old afterwards: v + 1 - base > bound.
 std::vector<std::size_t> DueUpdate(const JudgeRules& rules, const JudgeState& state);
 
+// Returns the held gradients of which it is certain that the next update takes them, and that no
+// gradient that is still to come precedes them in its sum, in the order of the sum. Their sum can
+// be begun while the update waits. At bound 0 every update takes all that is held, no actor has two
+// gradients in it, and nothing is granted before it: so those are certain whose slot is below every
+// slot with an outstanding grant. Otherwise none is.
+std::vector<HeldGradient> CertainNext(const JudgeRules& rules, const JudgeState& state);
+
 // With learner.apply = "hogwild" updates may land in another order than they were decided in.
 // Returns whether the update that makes `version` may land before a decided, uncompleted update
 // with a gradient of `base`. That gradient would then have a staleness of version - 1 - base.

@@ -123,7 +123,7 @@ const std::vector<ConfigKey>& Table() {
       {KEY(updates, in_flight), IntegerRule{1, 16, "auto"}},
       {KEY(updates, start_with), IntegerRule{1, 1024, "auto"}},
       {KEY(updates, start_timeout_s), NumberRule{kShortestS, kDay}},
-      {KEY(updates, max_norm), NumberRule{.low = 0, .high = 1e30, .low_open = true}},
+      {KEY(updates, max_norm), NumberRule{.low = 0, .high = 1e24, .low_open = true}},
 
       {KEY(staleness, bound), IntegerRule{0, kMany, "unbounded", kUnbounded}},
       WORDS(staleness, on_exceed),

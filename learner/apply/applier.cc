@@ -2,6 +2,7 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "core/check.h"
@@ -43,21 +44,36 @@ std::uint64_t HashWeights(std::span<const float> weights, std::size_t first_grou
   return hash;
 }
 
-const float* SumGradients(const std::vector<GradientRef>& gradients, std::size_t offset,
-                          std::size_t n, float* room) {
-  const float* first = gradients[0].values.data() + offset;
-  if (gradients.size() == 1 && gradients[0].weight == 1) return first;
-  Scale(n, gradients[0].weight, first, room);
-  for (std::size_t k = 1; k < gradients.size(); ++k) {
-    AddScaled(n, gradients[k].weight, gradients[k].values.data() + offset, room);
+void Applier::SumAhead(Update* part) { CHECK(false, "version {}", part->version); }
+
+void AddGradients(const std::vector<GradientRef>& gradients, std::size_t offset, std::size_t n,
+                  bool begun, float* sum) {
+  for (const GradientRef& gradient : gradients) {
+    const float* const values = gradient.values.data() + offset;
+    begun ? AddScaled(n, gradient.weight, values, sum) : Scale(n, gradient.weight, values, sum);
+    begun = true;
   }
+}
+
+float MeanFactor(const Update& update) {
+  double weight = update.weight_before;
+  for (const GradientRef& gradient : update.gradients) weight += gradient.weight;
+  return static_cast<float>(1 / weight);
+}
+
+const float* MeanGradient(const Update& update, float factor, const float* before,
+                          std::size_t offset, std::size_t n, float* room) {
+  if (!before && update.gradients.size() == 1) return update.gradients[0].values.data() + offset;
+  if (before) std::copy_n(before, n, room);
+  AddGradients(update.gradients, offset, n, before != nullptr, room);
+  for (std::size_t i = 0; i < n; ++i) room[i] *= factor;
   return room;
 }
 
 void Admit(Update& update, std::uint64_t submitted, std::size_t size) {
   CHECK(update.version == submitted + 1, "version {} after {}", update.version, submitted);
   CHECK(update.meta.version == update.version, "meta of version {}", update.meta.version);
-  CHECK(!update.gradients.empty(), "an update without gradients");
+  CHECK(!update.gradients.empty() || update.weight_before > 0, "an update without gradients");
   for (const GradientRef& gradient : update.gradients) {
     CHECK(gradient.values.size() == size, "a gradient of {}", gradient.values.size());
   }

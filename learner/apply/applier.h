@@ -32,14 +32,18 @@ struct StateCopy {
 
 struct GradientRef {
   std::span<const float> values;  // borrowed until the update is completed
-  float weight = 1;               // m_k / n
+  float weight = 1;               // m_k / m_0: samples relative to the first of the sum
 };
 
-// One update of the weights. The network thread makes it; the applier reads all fields, and writes
-// only the results.
+// One update of the weights: a step along the weighted mean of its gradients. The network thread
+// makes it; the applier reads all fields, and writes only the results.
 struct Update {
-  std::uint64_t version = 0;           // produced by it; the previously submitted version + 1
-  std::vector<GradientRef> gradients;  // in the order of the sum; at least one
+  std::uint64_t version = 0;  // produced by it; the previously submitted version + 1
+  std::vector<GradientRef>
+      gradients;  // in the order of the sum; at least one, or a sum before them
+  // Weights of the gradients before these, which SumAhead has added up; 0: there are none.
+  double weight_before = 0;
+  bool only_sum = false;  // given to SumAhead
   double lr = 0;
   double scale = 1;                    // factor of the step after the normalisation
   std::uint64_t optimizer_step = 1;    // number of updates including this one
@@ -49,6 +53,9 @@ struct Update {
 
   // Results, valid once the applier's Completed() >= version.
   std::uint64_t WeightsHash() const { return weights_hash.load(std::memory_order_relaxed); }
+  // Of one that SumAhead took: its gradients are added, the applier does not touch it any more.
+  // Partner: the release half of each lane's decrement.
+  bool Summed() const { return lanes_left.load(std::memory_order_acquire) == 0; }
 
   // For the applier only. lanes_left orders the relaxed additions to weights_hash.
   std::atomic<std::uint64_t> weights_hash{0};
@@ -68,6 +75,13 @@ class Applier {
 
   // Returns false, and does nothing, if capacity() updates are unfinished. Never waits.
   virtual bool Submit(Update* update) = 0;
+
+  // Begins the sum of the next version's update, or goes on with it: adds the gradients of `part`
+  // while the update waits for others, so that their memory can be given back. `part` belongs to
+  // the applier until Summed(); its version, gradients and weight_before are read. REQUIRES:
+  // in_order(), the last part is Summed(), and every gradient of the update that comes later follows
+  // these in the order of its sum.
+  virtual void SumAhead(Update* part);
 
   // Returns the highest completed version. It and all before it are applied; each is published, or
   // skipped because a newer one is; no thread touches their updates any more.
@@ -113,11 +127,23 @@ std::uint64_t HashWeights(std::span<const float> weights, std::size_t first_grou
 // stores the previous. 0.49 ns per weight with 2048, 0.42 with 256.
 inline constexpr std::size_t kApplyBlock = 256;
 
-// Returns sum_k weight_k * g_k over [offset, offset + n), added in the order given. The sum is
-// written to `room` (n floats), except for a single gradient of weight 1: it is returned as it
-// lies, because 1 * g equals g bit for bit.
-const float* SumGradients(const std::vector<GradientRef>& gradients, std::size_t offset,
-                          std::size_t n, float* room);
+// Returns the weight of a gradient of `samples` in a sum whose first has `first`.
+inline float RelativeWeight(std::uint64_t samples, std::uint64_t first) {
+  return static_cast<float>(static_cast<double>(samples) / static_cast<double>(first));
+}
+
+// Adds weight_k * g_k over [offset, offset + n) to `sum` (n floats), in the order given; `begun`:
+// something is in it already. So a sum is the same bits in one part or in many.
+void AddGradients(const std::vector<GradientRef>& gradients, std::size_t offset, std::size_t n,
+                  bool begun, float* sum);
+
+// Returns 1 / (the sum of all weights of the update).
+float MeanFactor(const Update& update);
+// Returns the mean gradient over [offset, offset + n): the sum in order, multiplied by `factor`. It
+// is written to `room` (n floats), except for a gradient that is alone: it is returned as it lies.
+// `before`: n floats that SumAhead left; nullptr without.
+const float* MeanGradient(const Update& update, float factor, const float* before,
+                          std::size_t offset, std::size_t n, float* room);
 
 // Called on every Submit. CHECKs that `update` follows version `submitted` and has gradients of
 // `size` floats.

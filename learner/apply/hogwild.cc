@@ -196,12 +196,13 @@ void Hogwild::Apply(const Update& update) {
   // Block by block: sum the gradients, load, compute in the copies, store the lines that changed.
   const StepSize step =
       MakeStepSize(spec_.optimizer, update.lr, update.scale, update.optimizer_step);
+  const float factor = MeanFactor(update);
   Block weights;
   std::array<Block, kMaxSlots> slots;
   alignas(kCacheLine) std::array<float, kApplyBlock> sum;
   for (std::size_t offset = 0; offset < spec_.size; offset += kApplyBlock) {
     const std::size_t n = std::min(kApplyBlock, spec_.size - offset);
-    const float* gradient = SumGradients(update.gradients, offset, n, sum.data());
+    const float* gradient = MeanGradient(update, factor, nullptr, offset, n, sum.data());
     std::array<std::span<float>, kMaxSlots> state;
     for (std::size_t s = 0; s < state_.size(); ++s) {
       state.at(s) = slots.at(s).LoadFrom(state_[s], offset, n);

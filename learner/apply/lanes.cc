@@ -16,10 +16,10 @@ constexpr std::align_val_t kAlignment{kCacheLine};
 }  // namespace
 
 // One thread with its slice [begin, begin + size) and its queue of updates. The ring has room for
-// every update that may be unfinished, so a push never fails.
+// every update that may be unfinished and for a part of the next, so a push never fails.
 struct Lanes::Lane {
   std::size_t begin = 0, size = 0;  // floats, multiples of 16
-  SpscRing<Update*, std::bit_ceil(kMaxUpdatesInLanes)> ring;
+  SpscRing<Update*, std::bit_ceil(kMaxUpdatesInLanes + 1)> ring;
   Parker parker;
   alignas(kCacheLine) std::array<float, kApplyBlock> sum;
   std::atomic<std::int64_t> busy_ns{0};  // written by this lane only; a statistic, so relaxed
@@ -83,15 +83,34 @@ Lanes::~Lanes() {
 bool Lanes::Submit(Update* update) {
   if (submitted_ - Completed() >= kMaxUpdatesInLanes) return false;
   Admit(*update, submitted_, spec_.size);
+  CHECK(update->weight_before == summed_weight_, "{} of {} was summed ahead", summed_weight_,
+        update->weight_before);
+  summed_weight_ = 0;
+  ++submitted_;
+  Push(update);
+  return true;
+}
+
+void Lanes::SumAhead(Update* part) {
+  CHECK(part->version == submitted_ + 1 && part->weight_before == summed_weight_,
+        "a part of version {} after {}", part->version, submitted_);
+  for (const GradientRef& gradient : part->gradients) {
+    CHECK(gradient.values.size() == spec_.size, "a gradient of {}", gradient.values.size());
+    summed_weight_ += gradient.weight;
+  }
+  if (!ahead_) ahead_ = MakeAligned(spec_.size);
+  part->only_sum = true;
+  Push(part);
+}
+
+void Lanes::Push(Update* update) {
   // Relaxed: the push into the ring is a release store and publishes the whole update.
   update->weights_hash.store(0, std::memory_order_relaxed);
   update->lanes_left.store(threads(), std::memory_order_relaxed);
-  ++submitted_;
   for (const auto& lane : lanes_) {
     CHECK(lane->ring.TryPush(update), "the ring holds every unfinished update");
     lane->parker.Wake();
   }
-  return true;
 }
 
 StateCopy Lanes::CaptureNow() const {
@@ -122,11 +141,14 @@ void Lanes::Run(Lane& lane) {
     Update* update = nullptr;
     if (lane.ring.TryPop(update)) {
       const std::int64_t begin = clock.NowNs();
-      Apply(lane, *update);
+      const bool only_sum = update->only_sum;
+      only_sum ? Sum(lane, *update) : Apply(lane, *update);
       // Partner: the same decrement in the other lanes. The release half publishes this lane's
       // writes; the acquire half shows the last lane the writes of all others. Only the last lane
-      // touches the update afterwards.
-      if (update->lanes_left.fetch_sub(1, std::memory_order_acq_rel) == 1) Finish(*update);
+      // touches the update afterwards; of one that is only summed, none does.
+      if (update->lanes_left.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        only_sum ? Progress() : Finish(*update);
+      }
       lane.busy_ns.store(lane.busy_ns.load(std::memory_order_relaxed) + clock.NowNs() - begin,
                          std::memory_order_relaxed);
     } else if (stop) {
@@ -137,15 +159,23 @@ void Lanes::Run(Lane& lane) {
   }
 }
 
+void Lanes::Sum(const Lane& lane, const Update& part) {
+  AddGradients(part.gradients, lane.begin, lane.size, part.weight_before > 0,
+               ahead_.get() + lane.begin);
+}
+
 void Lanes::Apply(Lane& lane, Update& update) {
   // 1. Block by block: sum the gradients, apply, copy the new weights into the snapshot.
+  const float factor = MeanFactor(update);
+  const float* const ahead = update.weight_before > 0 ? ahead_.get() : nullptr;
   const StepSize step =
       MakeStepSize(spec_.optimizer, update.lr, update.scale, update.optimizer_step);
   snapshot_.Begin(update.version);
   for (std::size_t done = 0; done < lane.size; done += kApplyBlock) {
     const std::size_t offset = lane.begin + done;
     const std::size_t n = std::min(kApplyBlock, lane.size - done);
-    const float* gradient = SumGradients(update.gradients, offset, n, lane.sum.data());
+    const float* gradient =
+        MeanGradient(update, factor, ahead ? ahead + offset : nullptr, offset, n, lane.sum.data());
     const std::span<float> weights(weights_.get() + offset, n);
     std::array<std::span<float>, kMaxSlots> slots;
     for (std::size_t s = 0; s < state_.size(); ++s) slots.at(s) = {state_[s].get() + offset, n};
@@ -176,6 +206,10 @@ void Lanes::Finish(Update& update) {
   const std::uint64_t version = update.version;
   snapshot_.Publish(update.meta);
   completed_.store(version, std::memory_order_release);  // partner: the acquire load in Completed
+  Progress();
+}
+
+void Lanes::Progress() {
   if (on_progress_) on_progress_();
 }
 

@@ -36,6 +36,7 @@ class Lanes final : public Applier {
   Lanes& operator=(const Lanes&) = delete;
 
   bool Submit(Update* update) override;
+  void SumAhead(Update* part) override;
   std::uint64_t Completed() const override {
     return completed_.load(std::memory_order_acquire);  // partner: the release store in Finish
   }
@@ -48,9 +49,12 @@ class Lanes final : public Applier {
 
  private:
   struct Lane;
+  void Push(Update* update);
   void Run(Lane& lane);
+  void Sum(const Lane& lane, const Update& part);
   void Apply(Lane& lane, Update& update);
   void Finish(Update& update);
+  void Progress();
 
   const ApplierSpec spec_;
   wire::SnapshotWriter& snapshot_;
@@ -65,8 +69,11 @@ class Lanes final : public Applier {
   // Each lane writes its own slice only; the network thread reads when idle.
   AlignedFloats weights_;
   std::vector<AlignedFloats> state_;
+  AlignedFloats ahead_;  // what SumAhead has added up for the next update; made when it is needed
 
-  std::uint64_t submitted_;  // the network thread's
+  // The network thread's.
+  std::uint64_t submitted_;
+  double summed_weight_ = 0;  // of the gradients in ahead_
   // Rises in order: the lane that finishes version v counts down v + 1 only after this write.
   alignas(kCacheLine) std::atomic<std::uint64_t> completed_;
   std::atomic<bool> stop_{false};

@@ -132,6 +132,7 @@ class CheckpointWriter {
     std::string error{};           // why it failed; the older checkpoints are unchanged
     bool fenced_off = false;       // because a later learner has the run
     JournalPruned journal{};       // behind a checkpoint that is written
+    std::shared_ptr<Checkpoint> checkpoint{};  // the one submitted: its memory may be used again
   };
   struct Keep {
     std::size_t checkpoints = 1;
@@ -146,7 +147,7 @@ class CheckpointWriter {
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
   struct Job {
-    std::shared_ptr<const Checkpoint> checkpoint;
+    std::shared_ptr<Checkpoint> checkpoint;
     JournalSync journal{};  // is run first: no checkpoint stands behind a journal that is lost
   };
   // Never waits. Returns false, and takes nothing, if one is being written and another is queued,

@@ -53,7 +53,7 @@ void CheckpointKeeper::Save(CheckpointContent content) {
 CheckpointWriter::Job CheckpointKeeper::Begin(CheckpointContent content) {
   newest_begun_ = content.state.version;
   JournalSync sync = std::move(content.journal_sync);
-  return {std::make_shared<const Checkpoint>(CheckpointOf(config_, layout_, std::move(content))),
+  return {std::make_shared<Checkpoint>(CheckpointOf(config_, layout_, std::move(content))),
           std::move(sync)};
 }
 
@@ -74,6 +74,8 @@ void CheckpointKeeper::SaveCompleteParts() {
 
 void CheckpointKeeper::Collect() {
   while (const auto result = writer_.Poll()) {
+    Checkpoint& written = *result->checkpoint;
+    spare_ = {std::move(written.weights), std::move(written.optimizer_state)};
     if (result->path.empty()) {
       Fail(result->version, result->error);
       fenced_off_ |= result->fenced_off;

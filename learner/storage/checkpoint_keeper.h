@@ -12,10 +12,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "core/clock.h"
 #include "core/config/config.h"
 #include "core/log.h"
+#include "learner/apply/applier.h"
 #include "learner/storage/checkpoint.h"
 #include "net/parameters.h"
 
@@ -41,6 +43,9 @@ class CheckpointKeeper {
   void Save(CheckpointContent content);
   // Takes the results that are ready. Call it often.
   void Collect();
+  // Returns the memory of a written checkpoint, for the next one: of a large net new memory costs as
+  // much as the copy.
+  std::optional<StateCopy> TakeSpare() { return std::exchange(spare_, std::nullopt); }
   // Writes the checkpoints whose parts are complete by now.
   void SaveCompleteParts();
   // Waits until every submitted checkpoint is written. Nothing is taken afterwards.
@@ -74,6 +79,7 @@ class CheckpointKeeper {
   CheckpointWriter writer_;
   PartsOf parts_;
   std::deque<Unsaved> unsaved_;
+  std::optional<StateCopy> spare_;
   std::optional<std::uint64_t> newest_begun_;  // version of the last Save that has not failed
   std::string newest_;
   std::uint64_t newest_version_;

@@ -85,7 +85,7 @@ std::filesystem::path CheckpointWriter::Write(const Job& job) {
 }
 
 void CheckpointWriter::Run() {
-  while (const auto job = queue_.Pop()) {
+  while (auto job = queue_.Pop()) {
     Result result{.term = job->checkpoint->term, .version = job->checkpoint->version};
     try {
       result.path = Write(*job);
@@ -101,6 +101,7 @@ void CheckpointWriter::Run() {
       // A full disk must not end the run. The older checkpoints are unchanged.
       result.error = error.what();
     }
+    result.checkpoint = std::move(job->checkpoint);
     {
       std::lock_guard lock(mutex_);
       results_.push_back(std::move(result));

@@ -45,6 +45,7 @@ class EngineFixture : public testing::Test {
                                                .session = 7,
                                                .slice = {.begin = 0, .size = kSize},
                                                .exact = exact_,
+                                               .sum_ahead = sum_ahead_,
                                                .may_cut = [this] { return exact_; },
                                                .on_progress = [this] { progress_.release(); }});
   }
@@ -114,7 +115,7 @@ class EngineFixture : public testing::Test {
   }
 
   TempDir dir_;
-  bool exact_ = false;  // for MakeEngine
+  bool exact_ = false, sum_ahead_ = false;  // for MakeEngine
   Config config_;
   Start start_;
   std::optional<wire::SnapshotWriter> snapshot_;

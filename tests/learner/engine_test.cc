@@ -79,6 +79,73 @@ TEST_F(EngineTest, TheMeanIsWeightedBySamples) {
 }
 
 // Settings that change the size of the step; the learning rate is 1.
+// Of a large net, bound 0 does not hold the gradients of all actors: those that no other can
+// precede in the sum are added at once.
+class SumAheadTest : public EngineTest {
+ protected:
+  void JoinThree() {
+    sum_ahead_ = true;
+    MakeEngine(kBoundZero);
+    for (const std::uint32_t slot : {0u, 1u, 2u}) engine_->Join(slot);
+    engine_->Open();
+    TakeReplies(0);
+  }
+  // Returns an owner that is gone when the memory of the gradient is given back.
+  std::weak_ptr<const void> PushOwned(std::uint32_t slot, float value, std::uint32_t samples) {
+    Received gradient = Gradient(slot, value, samples);
+    const std::weak_ptr<const void> owner = gradient.loan.hold;
+    EXPECT_EQ(Push(std::move(gradient)), "none");
+    engine_->Advance();
+    return owner;
+  }
+  void AwaitRelease(const std::weak_ptr<const void>& owner) {
+    while (!owner.expired()) {
+      progress_.acquire();
+      engine_->Advance();
+    }
+  }
+};
+
+TEST_F(SumAheadTest, GivesMemoryBackAndKeepsTheOrder) {
+  JoinThree();
+  const auto last = PushOwned(2, 0.25f, 4);
+  AwaitRelease(PushOwned(0, 0.5f, 4));
+  EXPECT_FALSE(last.expired()) << "slot 1 comes before it";
+  EXPECT_EQ(engine_->counters().updates, 0u);
+  const auto middle = PushOwned(1, 1.5f, 8);  // now all are here
+  Apply();
+  EXPECT_TRUE(last.expired() && middle.expired());
+  // (4 * 0.5 + 8 * 1.5 + 4 * 0.25) / 16
+  EXPECT_EQ(Weight(), -0.9375f);
+  TakeReplies(1);
+  EXPECT_THAT(answers_, ElementsAre(Pair(0, "merged"), Pair(1, "merged"), Pair(2, "merged")));
+  // The next sum begins anew.
+  AwaitRelease(PushOwned(0, 1.0f, 4));
+  PushOwned(1, 1.0f, 4);
+  PushOwned(2, 1.0f, 4);
+  Apply();
+  EXPECT_EQ(Weight(), -1.9375f);
+}
+
+TEST_F(SumAheadTest, ADeathMayLeaveNothingToAdd) {
+  JoinThree();
+  AwaitRelease(PushOwned(0, 0.5f, 4));
+  AwaitRelease(PushOwned(1, 1.0f, 4));
+  engine_->Remove(2, "died");
+  Apply();
+  EXPECT_EQ(Weight(), -0.75f);
+  EXPECT_EQ(engine_->counters().merged, 2u);
+}
+
+TEST_F(SumAheadTest, AnUpdateMayBeDecidedWhileAPartIsAdded) {
+  JoinThree();
+  PushOwned(0, 0.5f, 4);
+  PushOwned(1, 1.0f, 4);
+  PushOwned(2, 0.25f, 8);
+  Apply();
+  EXPECT_EQ(Weight(), -0.5f);
+}
+
 TEST_F(EngineTest, TheStepGrowsWithTheSamples) {
   JoinBoth({"staleness.bound=0", "optimizer.scale_lr=linear"});
   Push(Gradient(0, 1.0f, 2));
@@ -226,6 +293,24 @@ TEST_F(EngineTest, ACheckpointIsDueByStepsOrByTimeWhicheverIsFirst) {
     TakeReplies(0);
   }
   EXPECT_THAT(saved, ElementsAre(4, 5, 8, 10)) << "11 s; 20 steps; 10 s more; 40 steps";
+}
+
+TEST_F(EngineTest, ACheckpointIsTakenInTheMemoryOfAnother) {
+  JoinBoth({"checkpoint.every_steps=4"});
+  StateCopy memory{.weights = std::vector<float>(kSize, 7.0f), .state = {}};
+  const float* const where = memory.weights.data();
+  engine_->Reuse(std::move(memory));
+  for (const bool reused : {true, false}) {
+    Push(Gradient(0));
+    engine_->Advance();
+    std::optional<Engine::Finished> finished;
+    while (!(finished = engine_->TakeFinished(1))) progress_.acquire();
+    ASSERT_TRUE(finished->checkpoint);
+    const std::vector<float>& weights = finished->checkpoint->state.weights;
+    EXPECT_EQ(weights.data() == where, reused);
+    EXPECT_EQ(weights, std::vector<float>(kSize, reused ? -1.0f : -2.0f));
+    TakeReplies(0);
+  }
 }
 
 TEST_F(EngineTest, AGrantIsSentWhenItsVersionIsCompleted) {

@@ -18,6 +18,7 @@ struct World {
   std::uint32_t present = 0;            // bit per slot
   std::set<std::uint64_t> unapplied{};  // tickets of held gradients that no update has taken
   std::uint64_t next_ticket = 1;
+  std::vector<std::uint64_t> certain{};  // tickets that the next sum begins with
 
   explicit World(const JudgeRules& rules) : judge(rules, 0) {}
 
@@ -50,6 +51,8 @@ struct World {
     while (const auto update = judge.NextUpdate()) {
       ASSERT_EQ(update->version, judge.version());
       ASSERT_FALSE(update->gradients.empty());
+      ExpectCertain(update->gradients);
+      certain.clear();
       for (const HeldGradient& g : update->gradients) {
         const std::uint64_t staleness = update->version - 1 - g.base;
         if (rules.bound != kUnbounded) {
@@ -60,6 +63,10 @@ struct World {
     }
     const JudgeState& state = judge.state();
     ASSERT_EQ(unapplied.size(), state.held.size()) << "a held gradient vanished";
+    const std::vector<HeldGradient> now = CertainNext(rules, state);
+    ExpectCertain(now);
+    certain.clear();
+    for (const HeldGradient& gradient : now) certain.push_back(gradient.ticket);
     if (judge.open() && !state.held.empty()) {
       ASSERT_FALSE(state.outstanding.empty()) << "stuck";
     }
@@ -70,6 +77,14 @@ struct World {
     }
     const bool granted = !judge.TakeGrants().empty();
     ASSERT_FALSE(granted && judge.withheld());
+  }
+
+  // Whatever comes, `gradients` begin with those that were certain before.
+  void ExpectCertain(const std::vector<HeldGradient>& gradients) const {
+    ASSERT_GE(gradients.size(), certain.size());
+    for (std::size_t i = 0; i < certain.size(); ++i) {
+      ASSERT_EQ(gradients[i].ticket, certain[i]) << Key();
+    }
   }
 
   void Push(const Grant& grant, std::uint64_t base) {

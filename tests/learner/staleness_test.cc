@@ -51,6 +51,35 @@ TEST(DueUpdate, FollowsTheRules) {
   }
 }
 
+// The sum of an update is in the order of slots: the gradient of slot 2 must wait for slot 1 if
+// that can still send one, that of slot 0 need not.
+TEST(CertainNext, AreThoseThatNoOtherCanPrecede) {
+  using Slots = std::vector<std::uint32_t>;
+  const struct {
+    const char* what;
+    JudgeRules rules;
+    Slots held, outstanding, certain;
+  } cases[] = {
+      {"nothing is held", {.bound = 0}, {}, {0, 1}, {}},
+      {"slot 1 can still send", {.bound = 0}, {2, 0}, {1, 3}, {0}},
+      {"slot 0 can still send", {.bound = 0}, {2, 1}, {0}, {}},
+      {"in the order of slots", {.bound = 0}, {2, 0, 1}, {3}, {0, 1, 2}},
+      {"all are here", {.bound = 0}, {2, 0, 1}, {}, {0, 1, 2}},
+      {"two of slot 1, whose first actor died", {.bound = 0}, {1, 0, 1}, {2}, {0, 1, 1}},
+      {"bound 1 may take others first", {.bound = 1}, {0}, {1}, {}},
+      {"so may drop", {.bound = 0, .drop = true}, {0}, {1}, {}},
+  };
+  for (const auto& [what, rules, held, outstanding, certain] : cases) {
+    JudgeState state;
+    std::uint64_t n = 0;
+    for (const std::uint32_t slot : held) state.held.push_back({.slot = slot, .arrival = n++});
+    for (const std::uint32_t slot : outstanding) state.outstanding.push_back({slot, n++, 0});
+    Slots found;
+    for (const HeldGradient& gradient : CertainNext(rules, state)) found.push_back(gradient.slot);
+    EXPECT_THAT(found, ElementsAreArray(certain)) << what;
+  }
+}
+
 // Drives a judge and keeps its grants in the actors' hands, by slot.
 class JudgeTest : public testing::Test {
  protected:

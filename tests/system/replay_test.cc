@@ -59,6 +59,15 @@ const Kind kKinds[] = {
 INSTANTIATE_TEST_SUITE_P(All, ReplayOfTest, testing::ValuesIn(kKinds),
                          [](const auto& test) { return test.param.name; });
 
+// The learner adds the gradients of a large net as they come, a replay all at once.
+TEST_F(ReplayTest, OfALargeNetAtBoundZero) {
+  ASSERT_EQ(Train({"run.steps=1200", "actors.count=3", "staleness.bound=0", "net.kind=mlp",
+                   "net.hidden=[1024, 1024]", "net.init=fan_in", "learner.hash_every=10"}),
+            0)
+      << said_;
+  ExpectTheSameBits();
+}
+
 TEST_F(ReplayTest, OfARunWhoseActorAndLearnerWereKilled) {
   auto train = StartTrain({Steps(kEndless), "actors.count=2", "checkpoint.every_steps=8000"});
   ASSERT_TRUE(AwaitCheckpoint(*train));

@@ -127,7 +127,6 @@ void Replayer::Count(const learner::ArrivalRecord& arrival, const wire::Gradient
 void Replayer::Apply(const learner::UpdateRecord& record) {
   // 1. Take the gradients in the order of summation.
   std::vector<Gradient> gradients;
-  std::uint64_t samples = 0;
   for (const auto& item : record.items) {
     auto held = held_.extract({item.slot, item.incarnation, item.sequence});
     if (held.empty()) {
@@ -135,7 +134,7 @@ void Replayer::Apply(const learner::UpdateRecord& record) {
                                 record.version, item.slot);
       return;
     }
-    samples += gradients.emplace_back(std::move(held.mapped())).samples;
+    gradients.push_back(std::move(held.mapped()));
     counters_.staleness.Add(record.version - 1 - gradients.back().base);
   }
   ++counters_.updates;
@@ -145,9 +144,9 @@ void Replayer::Apply(const learner::UpdateRecord& record) {
   learner::Update update;
   update.version = record.version;
   for (const Gradient& gradient : gradients) {
-    update.gradients.push_back({.values = gradient.values,
-                                .weight = static_cast<float>(static_cast<double>(gradient.samples) /
-                                                             static_cast<double>(samples))});
+    update.gradients.push_back(
+        {.values = gradient.values,
+         .weight = learner::RelativeWeight(gradient.samples, gradients[0].samples)});
   }
   update.lr = record.lr;
   update.scale = record.scale;

@@ -37,7 +37,7 @@ class UpdateStream {
       update.version = v;
       const std::uint64_t merged = 1 + v % 3;
       for (std::uint64_t k = 0; k < merged; ++k) {
-        const float weight = merged == 3 ? (k == 0 ? 0.5f : 0.25f) : 1 / static_cast<float>(merged);
+        const float weight = merged == 3 && k > 0 ? 0.5f : 1;
         update.gradients.push_back({gradients_[(v + 2 * k) % kGradients], weight});
       }
       update.lr = 1e-3 * static_cast<double>(versions - v + 1) / static_cast<double>(versions);
@@ -64,14 +64,17 @@ class UpdateStream {
       StateCopy next = all.back();
       const Update& update = at(v);
       std::vector<float> sum(initial_.size(), 0.0f);
+      float whole = 0;  // a power of two
       for (std::size_t k = 0; k < update.gradients.size(); ++k) {
         const auto [values, weight] = update.gradients[k];
+        whole += weight;
         for (std::size_t i = 0; i < sum.size(); ++i) {
           // The applier's sum may be contracted to a fused multiply-add. Weights that are powers of
           // two give the same bits with and without it.
           sum[i] = k == 0 ? weight * values[i] : sum[i] + weight * values[i];
         }
       }
+      for (float& value : sum) value /= whole;
       std::vector<std::span<float>> state(next.state.begin(), next.state.end());
       ApplyUpdate(spec_, MakeStepSize(spec_, update.lr, update.scale, update.optimizer_step), sum,
                   next.weights, state);
@@ -109,6 +112,8 @@ class TestApplier {
   void End() { applier_.reset(); }
   int progress() const { return progress_.load(); }
 
+  // Waits for a progress beyond `seen`.
+  void Wait(int seen) { progress_.wait(seen); }
   void WaitFor(std::uint64_t version) {
     for (;;) {
       const int seen = progress_.load();

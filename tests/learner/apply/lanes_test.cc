@@ -23,6 +23,46 @@ TEST(Lanes, AnyNumberEqualsThePlainOptimizerBitForBit) {
   }
 }
 
+// The sum of an update in parts of one gradient, the last of them with the update, and in one part
+// that leaves the update none: the same bits as a sum in one go.
+TEST(Lanes, ASumThatWasBegunAheadIsTheSameBitForBit) {
+  constexpr std::uint64_t kVersions = 12;
+  UpdateStream stream(kLanesSize, kVersions);
+  for (std::uint64_t v = 1; v <= kVersions; ++v) {  // weights that round
+    auto& gradients = stream.at(v).gradients;
+    for (std::size_t k = 1; k < gradients.size(); ++k) gradients[k].weight = 0.3f + 0.1f * float(k);
+  }
+  const auto run = [&](int threads, bool ahead) {
+    UpdateStream copy(kLanesSize, kVersions);
+    TestApplier lanes(ApplyMode::kLanes, copy, threads);
+    for (std::uint64_t v = 1; v <= kVersions; ++v) {
+      Update& update = copy.at(v);
+      update.gradients = stream.at(v).gradients;
+      const std::size_t parts = !ahead ? 0 : update.gradients.size() - (v % 2);
+      for (std::size_t k = 0; k < parts; ++k) {
+        Update part;
+        part.version = v;
+        part.gradients = {update.gradients.front()};
+        part.weight_before = update.weight_before;
+        const std::vector<float> values(part.gradients[0].values.begin(),
+                                        part.gradients[0].values.end());
+        part.gradients[0].values = values;
+        lanes->SumAhead(&part);
+        for (int seen = lanes.progress(); !part.Summed(); seen = lanes.progress()) lanes.Wait(seen);
+        update.weight_before += part.gradients[0].weight;
+        update.gradients.erase(update.gradients.begin());
+      }
+      lanes.SubmitWhenThereIsRoom(update);
+    }
+    lanes.WaitFor(kVersions);
+    return lanes->CaptureNow();
+  };
+  const StateCopy expected = run(1, false);
+  for (const int threads : {1, 3}) {
+    ExpectEqual(run(threads, true), expected, "lanes: " + std::to_string(threads));
+  }
+}
+
 TEST(Lanes, MayBeMoreThanCacheLines) {
   UpdateStream stream(32, 5);
   const StateCopy expected = stream.Reference().back();

@@ -112,7 +112,7 @@ TEST_F(ActorStatesTest, GoWithACheckpointInParts) {
     Checkpoint part = whole;
     static_cast<TrainingState&>(part) = CutOut(whole, slices[shard]);
     if (shard > 0) part.actors.reset();
-    ASSERT_TRUE(writer.Submit({std::make_shared<const Checkpoint>(std::move(part)), {}}));
+    ASSERT_TRUE(writer.Submit({std::make_shared<Checkpoint>(std::move(part)), {}}));
     writer.Finish();
     EXPECT_EQ(writer.Poll()->error, "");
   }

@@ -134,7 +134,7 @@ TEST_F(JournalPruneTest, TheWriterOfCheckpointsPrunesBehindEach) {
   for (const std::uint32_t version : {2, 4}) {
     auto checkpoint = MakeCheckpoint(1, version);
     checkpoint.journal = positions_[version];
-    ASSERT_TRUE(writer.Submit({std::make_shared<const Checkpoint>(std::move(checkpoint))}));
+    ASSERT_TRUE(writer.Submit({std::make_shared<Checkpoint>(std::move(checkpoint))}));
     std::optional<CheckpointWriter::Result> result;
     while (!(result = writer.Poll())) std::this_thread::yield();
     EXPECT_EQ(result->error, "");
