@@ -21,6 +21,8 @@
 #include "core/text.h"
 #include "learner/run_status.h"
 #include "learner/storage/checkpoint.h"
+#include "learner/storage/start.h"
+#include "learner/storage/terms.h"
 
 namespace starling::results {
 namespace {
@@ -252,10 +254,13 @@ void CheckResumable(const fs::path& run_dir) {
   };
   if (!fs::is_directory(run_dir, ignored)) refuse("there is no such directory");
   if (!fs::exists(run_dir / "config.toml", ignored)) refuse("it has no config.toml: not a run");
-  if (!HasCheckpoint(run_dir)) {
-    refuse(fmt::format(
-        "it has no checkpoint to go on from; start again with: starling train CONFIG --run-dir {}",
-        ShellQuoted(run_dir.string())));
+  const bool damaged = !learner::RunLine(run_dir / "checkpoints").damaged().empty();
+  if (!damaged && !HasCheckpoint(run_dir)) {  // learner::CheckStart names the damage
+    const std::string way = learner::WayToACheckpoint(run_dir);
+    refuse("it has no checkpoint to go on from" +
+           (way.empty() ? "; start again with: starling train CONFIG --run-dir " +
+                              ShellQuoted(run_dir.string())
+                        : way));
   }
   TestWritable(run_dir, kMakeRoom);
 }

@@ -115,10 +115,16 @@ struct LifeRecord {
   friend bool operator==(const LifeRecord&, const LifeRecord&) = default;
 };
 
+// A write failed (a full disk): the term's later records are missing. Written where the failed one
+// began, as far as there is room: a record without fields needs a few bytes.
+struct GapRecord {
+  friend bool operator==(const GapRecord&, const GapRecord&) = default;
+};
+
 // A record's kind in the file is its index here plus one: append only, never reorder.
 using JournalRecord =
     std::variant<TermRecord, JoinRecord, GrantRecord, ArrivalRecord, LostRecord, DeathRecord,
-                 UpdateRecord, HashRecord, EntropyRecord, LifeRecord>;
+                 UpdateRecord, HashRecord, EntropyRecord, LifeRecord, GapRecord>;
 
 // ---- bytes
 

@@ -209,7 +209,9 @@ std::string Counted(const JournalTail& tail, std::uint64_t steps) {
 JournalTail TailOf(const std::filesystem::path& journal, JournalPosition from) {
   JournalReader reader(journal, from);
   JournalTail tail{.end = from};
+  bool gap = false;
   while (const auto record = reader.Next()) {
+    gap = std::holds_alternative<GapRecord>(*record);
     const auto* update = std::get_if<UpdateRecord>(&*record);
     if (update == nullptr) continue;
     ++tail.updates;
@@ -217,9 +219,10 @@ JournalTail TailOf(const std::filesystem::path& journal, JournalPosition from) {
     tail.steps = update->steps;
     tail.end = reader.position();
   }
-  tail.damaged = reader.ending() == JournalEnding::kDamaged;
+  tail.damaged = gap || reader.ending() == JournalEnding::kDamaged;
   if (tail.damaged) {
-    tail.where = fmt::format("{}, byte {}", reader.path().string(), reader.position().offset);
+    tail.where = fmt::format("{}, byte {}{}", reader.path().string(), reader.position().offset,
+                             gap ? ", where a write failed" : "");
   }
   // A segment that follows, but whose header cannot be read. A learner that was killed before it
   // wrote one has left an empty file.

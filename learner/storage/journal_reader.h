@@ -114,7 +114,7 @@ struct JournalTail {
   std::uint64_t updates = 0;
   std::uint64_t version = 0, steps = 0;  // after the last of them
   JournalPosition end{};                 // behind its record
-  bool damaged = false;                  // more records follow, which cannot be read
+  bool damaged = false;                  // more records followed, which cannot be read
   std::string where{};                   // the damage: "RUN/journal/t0001-s000000, byte 1234"
 };
 // "3 updates (60 steps)": those of `tail`, behind a checkpoint of `steps` steps.

@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <fstream>
 #include <stdexcept>
 #include <utility>
 
 #include "core/error.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "learner/apply/optimizer.h"
+#include "learner/run_status.h"
 #include "learner/storage/journal_reader.h"
 #include "learner/storage/terms.h"
 
@@ -66,14 +70,36 @@ Start FromCheckpoint(const Config& config, Checkpoint from, const std::filesyste
   return start;
 }
 
+// Returns the newest status in metrics.jsonl that the learner of `term` has reported, if the last
+// line is one.
+std::optional<RunStatus> LastReport(const std::filesystem::path& run_dir, std::uint32_t term) {
+  constexpr std::streamoff kBytes = 256 * 1024;  // a few long lines
+  std::ifstream file(run_dir / "metrics.jsonl", std::ios::ate);
+  if (!file) return std::nullopt;
+  file.seekg(std::max<std::streamoff>(0, file.tellg() - kBytes));
+  std::optional<RunStatus> last;
+  for (std::string line; std::getline(file, line);) {
+    if (auto status = ParseStatus(line)) last = std::move(status);
+  }
+  return last && last->term == term ? last : std::nullopt;
+}
+
 // Describes the updates that the journal holds behind the checkpoint, "" if there are none. A redo
 // (tools/replay/redo.h) would have made a checkpoint of them. `whole`: Checkpoint::journal_whole.
-std::string WhatIsLost(const std::filesystem::path& journal, const Start& start, bool whole) {
+// A journal whose end is gone cannot tell: the metrics may have seen more.
+std::string WhatIsLost(const std::filesystem::path& run_dir, const Start& start, bool whole) {
   if (!whole) return "what came after it may be lost: the journal has a gap";
   try {
-    const JournalTail tail = TailOf(journal, start.journal);
-    const std::string more =
+    const JournalTail tail = TailOf(run_dir / "journal", start.journal);
+    std::string more =
         tail.damaged ? fmt::format("what follows the damage of the journal at {}", tail.where) : "";
+    const auto seen = LastReport(run_dir, NewestTerm(run_dir / "checkpoints"));
+    const std::uint64_t reached = std::max(start.state.version, tail.version);
+    if (more.empty() && seen && seen->version > reached) {
+      more = fmt::format(
+          "at least {}: metrics.jsonl has seen version {}, but the journal ends with version {}",
+          Plural(seen->version - reached, "update"), Grouped(seen->version), Grouped(reached));
+    }
     if (tail.updates == 0) return more.empty() ? "" : "lost: " + more;
     return fmt::format("lost: {} after it{}", Counted(tail, start.state.steps),
                        more.empty() ? "" : ", and " + more);
@@ -99,13 +125,21 @@ Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout
   return checkpoint;
 }
 
+std::string WayToACheckpoint(const std::filesystem::path& run_dir) {
+  try {
+    if (TailOf(run_dir / "journal", {}).updates == 0) return "";
+  } catch (const std::runtime_error&) {
+    return "";
+  }
+  return fmt::format("; to make one from its journal: starling replay {} --from-checkpoint --write",
+                     ShellQuoted(run_dir.string()));
+}
+
 void CheckStart(const Config& config, const InitialNet& net, const std::filesystem::path& run_dir,
                 bool resume) {
   const auto dir = run_dir / "checkpoints";
   if (const RunLine line(dir); resume && !line.damaged().empty()) {
-    const auto paths = ListCheckpoints(dir);
-    throw UserError(fmt::format("{}; remove it to resume from the newest one, {}", line.damaged(),
-                                paths.empty() ? "none" : paths.back().string()));
+    throw UserError(line.damaged() + "; remove it, and every checkpoint counts");
   }
   if (!resume && !ListCheckpoints(dir).empty()) {
     throw UserError(run_dir.string() + " has been trained already; --resume continues it");
@@ -113,7 +147,8 @@ void CheckStart(const Config& config, const InitialNet& net, const std::filesyst
   if (!resume) return;
   const LastGoodResult last = LastGood(dir);
   if (!last.checkpoint) {
-    throw UserError("no good checkpoint in " + dir.string() + ": the run cannot be resumed");
+    throw UserError("no good checkpoint in " + dir.string() + ": the run cannot be resumed" +
+                    WayToACheckpoint(run_dir));
   }
   CheckSameRun(config, net, *last.checkpoint, last.path.string());
 }
@@ -132,7 +167,7 @@ Start FindStart(const Config& config, const InitialNet& net, const std::filesyst
   for (const std::string& why : last.rejected) LogWarn("{}", why);
   const bool whole = last.checkpoint->journal_whole;
   Start start = FromCheckpoint(config, *std::move(last.checkpoint), last.path);
-  const std::string lost = WhatIsLost(run_dir / "journal", start, whole);
+  const std::string lost = WhatIsLost(run_dir, start, whole);
   LogLine(
       lost.empty() ? LogLevel::kInfo : LogLevel::kWarn,
       fmt::format("resuming from {} (version {}, {} steps); {}", last.path.string(),

@@ -33,6 +33,10 @@ struct Start {
 Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout,
                         CheckpointContent content);
 
+// Returns "; to make one from its journal: starling replay RUN --from-checkpoint --write" for a run
+// without a good checkpoint, or "" if the journal has no updates.
+std::string WayToACheckpoint(const std::filesystem::path& run_dir);
+
 // Throws UserError if a learner cannot start so. To resume, there must be a good checkpoint of this
 // net, optimizer and seed; to begin, there must be no checkpoint. Changes nothing.
 void CheckStart(const Config& config, const InitialNet& net, const std::filesystem::path& run_dir,

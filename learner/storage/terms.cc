@@ -122,6 +122,7 @@ RunLine::RunLine(const std::filesystem::path& dir) {
     claim = ReadClaim(dir, term);
     if (claim && claim->damaged) damaged_ = Damaged(dir, term);
   }
+  if (term == 0) return;  // none has begun: all count
   // 3. Older programs claimed none.
   last_[term] = last;
   before_ = term;

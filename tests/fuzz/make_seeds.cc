@@ -119,7 +119,8 @@ void MakeJournal(const std::filesystem::path& corpus) {
              .items = {{0, 1, 3}, {1, 1, 2}}},
              LostRecord{.slot = 0, .grant = 2, .why = LostWhy::kDeadline},
              LifeRecord{.slot = 1, .incarnation = 2, .life = 1, .restored = 1},
-             DeathRecord{.slot = 0, .incarnation = 1}, HashRecord{.version = 1, .hash = 9}}) {
+             DeathRecord{.slot = 0, .incarnation = 1}, HashRecord{.version = 1, .hash = 9},
+             GapRecord{}}) {
       writer.Append(record);
     }
   }

@@ -82,7 +82,7 @@ TEST_F(ReplayTest, OfARunWhoseActorAndLearnerWereKilled) {
 
 TEST_F(ReplayTest, OfARunWhoseOldJournalWasRemoved) {
   ASSERT_EQ(Train({"run.steps=8000", "actors.count=2", "staleness.bound=0", "journal.keep=0",
-                   "checkpoint.keep=1"}),
+                   "checkpoint.keep=2", "checkpoint.every_steps=1000"}),
             0);
   ASSERT_TRUE(std::filesystem::exists(Segment()));
   ASSERT_EQ(WaitFor(*Start("starling", ResumeWords({"run.steps=16000"}))), 0) << said_;
@@ -90,6 +90,11 @@ TEST_F(ReplayTest, OfARunWhoseOldJournalWasRemoved) {
   EXPECT_THAT(Log(), ContainsRegex("removed 1 segment of the journal \\(.*B\\), .*B are left"));
   ExpectTheSameBits();
   EXPECT_THAT(replay_->out(), HasSubstr("the replay begins at checkpoints/t0002-v"));
+  // With its newest checkpoint alone there is nothing to prove.
+  ASSERT_EQ(WaitFor(*Start("starling", {"prune", run().string(), "--set", "checkpoint.keep=1"})),
+            0);
+  EXPECT_EQ(Replay(), 1);
+  EXPECT_THAT(said_, HasSubstr("nothing was compared: no update follows version 50"));
 }
 
 TEST_F(ReplayTest, OfARunThatWentOn) {

@@ -55,13 +55,32 @@ TEST_F(ResumeTest, WhereThatIsImpossibleItIsPassedOverAndBothAreNamed) {
                                             " .*; lost: [0-9,]+ updates .* after it"));
 }
 
+// The journal cannot know that its end was taken away, but the metrics have seen more.
+TEST_F(ResumeTest, AJournalWhoseEndIsGoneIsNotCalledWhole) {
+  const learner::Checkpoint before = learner::ReadCheckpoint(CheckpointFromEnd(1));
+  std::filesystem::remove(CheckpointFromEnd(0));
+  std::filesystem::resize_file(run() / "journal/t0001-s000000", before.journal.offset);
+  ExpectDone(Resume({"run.steps=48000"}), 48'000);
+  EXPECT_THAT(said_, testing::ContainsRegex(fmt::format(
+                         "lost: at least [0-9]+ updates: metrics.jsonl has seen version "
+                         "[0-9]+, but the journal ends with version {}",
+                         before.version)));
+}
+
 TEST_F(ResumeTest, WithoutAnyGoodCheckpointItIsRefused) {
   for (const std::string& name : Checkpoints()) {
     std::filesystem::resize_file(run() / "checkpoints" / name, 100);
   }
   EXPECT_EQ(Resume({"run.steps=48000"}), 2);
+  const std::string way = "starling replay " + run().string() + " --from-checkpoint --write";
   EXPECT_THAT(said_, HasSubstr("no good checkpoint"));
+  EXPECT_THAT(said_, HasSubstr("to make one from its journal: " + way));
   ExpectNothingLeft();
+  // As it says.
+  EXPECT_EQ(WaitFor(*Start("starling", {"replay", run().string(), "--from-checkpoint", "--write"})),
+            0)
+      << said_;
+  ExpectDone(Resume({"run.steps=48000"}), 48'000);
 }
 
 using InitFromTest = RunTest;

@@ -1,5 +1,6 @@
 // `starling stop`: a fleet that ends in order.
 #include "learner/storage/checkpoint.h"
+#include "learner/storage/run_lock.h"
 #include "tests/system/run_fixture.h"
 
 namespace starling {
@@ -59,6 +60,11 @@ TEST_F(StopTest, NobodyIsThere) {
   const auto over = Stop();
   EXPECT_EQ(WaitFor(*over), 2);
   EXPECT_THAT(over->err(), HasSubstr("no learner of yours runs on it on this machine"));
+  const LockedFile redo = learner::LockRun(run());
+  const auto early = Stop();
+  EXPECT_EQ(WaitFor(*early), 2);
+  EXPECT_THAT(early->err(), HasSubstr("no learner is ready yet, process id " +
+                                      std::to_string(getpid()) + " on "));
 }
 
 TEST_F(StopTest, OneThatDoesNotEndIsNotWaitedForForEver) {

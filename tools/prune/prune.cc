@@ -16,6 +16,7 @@
 #include "learner/storage/checkpoint.h"
 #include "learner/storage/journal_prune.h"
 #include "learner/storage/run_lock.h"
+#include "learner/storage/terms.h"
 #include "results/run_dir.h"
 
 namespace starling::prune {
@@ -58,6 +59,8 @@ std::string PruneOne(const HeldRun& run, bool dry_run) {
   const fs::path checkpoints = run.dir / "checkpoints";
   // 1. Checkpoints, with the states of their actors.
   std::vector<fs::path> kept = learner::ListCheckpoints(checkpoints);
+  const std::string damaged = learner::RunLine(checkpoints).damaged();
+  if (!damaged.empty()) return damaged + ": nothing is removed";
   if (kept.empty()) return "no checkpoint is there to go on from: nothing is removed";
   const auto goes = learner::Prune(checkpoints, static_cast<std::size_t>(keep.keep), true);
   std::uint64_t freed = 0;
@@ -99,7 +102,13 @@ int RunPrune(const PruneOptions& options) {
     throw UserError(fmt::format("--set {}: prune knows checkpoint.keep and journal.keep", one));
   }
   std::vector<HeldRun> runs;
-  for (const std::string& dir : options.run_dirs) runs.push_back(Hold(dir, options.overrides));
+  for (const std::string& dir : options.run_dirs) {
+    const auto same = [&](const HeldRun& run) {
+      std::error_code absent;
+      return fs::equivalent(run.dir, dir, absent);
+    };
+    if (std::ranges::none_of(runs, same)) runs.push_back(Hold(dir, options.overrides));
+  }
   for (const HeldRun& run : runs) {
     fmt::print("{}: {}\n", run.dir.string(), PruneOne(run, options.dry_run));
   }

@@ -96,6 +96,10 @@ class Redo {
 
   int Run() {
     if (!newest_.checkpoint && !std::filesystem::exists(journal_)) return kExitDone;
+    if (const std::string damaged = learner::RunLine(dir_).damaged(); !damaged.empty()) {
+      LogWarn("nothing is redone: {}; remove it, and every checkpoint counts", damaged);
+      return kExitFailed;
+    }
     // 1. What the newest checkpoint lacks.
     try {
       lost_ = learner::TailOf(

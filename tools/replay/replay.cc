@@ -96,7 +96,7 @@ Beginning BeginningOf(const ReplayOptions& options, const JournalSummary& journa
         "that to begin at",
         (options.run_dir / "journal").string(), journal.first));
   }
-  const std::string why = options.from_checkpoint ? "" : ": the journal before it was pruned";
+  const std::string why = options.from_checkpoint ? "" : ": the journal before it is gone";
   std::printf("the replay begins at %s%s\n", cut->name.c_str(), why.c_str());
   return *std::move(cut);
 }
@@ -155,9 +155,14 @@ int RunReplay(const ReplayOptions& options) {
   Goal goal(options.run_dir);
   if (replayer.difference().empty()) Replay(ahead, last, replayer, goal);
   if (!replayer.difference().empty()) {
-    return Fail(replayer.difference() +
-                ": was it trained by another program or on another kind of processor, or resumed "
-                "with other settings?");
+    const std::string why = journal.damaged ? journal.torn
+                                            : "was it trained by another program or on another "
+                                              "kind of processor, or resumed with other settings?";
+    return Fail(fmt::format("{}: {}", replayer.difference(), why));
+  }
+  if (replayer.version() == first && !options.until) {
+    return Fail(fmt::format("nothing was compared: no update follows version {}{}", first,
+                            journal.torn.empty() ? "" : "; " + journal.torn));
   }
   // 3. Report the proof, or the reason why there is none.
   const bool proven = goal.passed() && goal.Error().empty();

@@ -14,6 +14,7 @@ namespace {
 
 using learner::ArrivalRecord;
 using learner::JournalEnding;
+using learner::GapRecord;
 using learner::JournalReader;
 using learner::JournalRecord;
 using learner::TermRecord;
@@ -61,14 +62,20 @@ JournalSummary ScanJournal(const std::filesystem::path& run_dir) {
   }
   // 2. The rest.
   JournalSummary summary{.header = reader.header(), .pruned = pruned, .torn = {}};
+  bool gap = false;
   for (; record; record = reader.Next()) {
+    gap = std::holds_alternative<GapRecord>(*record);
     const auto* update = std::get_if<UpdateRecord>(&*record);
     if (update == nullptr) continue;
     if (summary.first == 0) summary.first = update->version;
     summary.last = update->version;
   }
   summary.torn = WhyItEnds(reader, summary.last);
-  summary.damaged = reader.ending() == JournalEnding::kDamaged;
+  summary.damaged = gap || reader.ending() == JournalEnding::kDamaged;
+  if (gap) {
+    summary.torn =
+        fmt::format("the journal ends after version {}: a write failed there", summary.last);
+  }
   return summary;
 }
 

@@ -18,6 +18,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/file_descriptor.h"
+#include "core/locked_file.h"
 #include "learner/storage/checkpoint.h"
 #include "results/summary.h"
 #include "wire/runtime_dir.h"
@@ -77,6 +78,10 @@ OtherProcess FindLearner(const std::filesystem::path& run_dir) {
     OtherProcess learner(*pid);
     // The descriptor is of the right process if the owner has not changed meanwhile.
     if (learner.found() && wire::RuntimeDir::FindOwner(root, run_dir) == pid) return learner;
+  }
+  if (IsLocked(run_dir / "lock")) {  // a redo (tools/replay/redo.h), before the next learner
+    throw UserError(fmt::format("{}: no learner is ready yet, {} prepares for one; call again",
+                                run_dir.string(), ReadFile(run_dir / "lock")));
   }
   throw UserError(
       run_dir.string() +

@@ -44,6 +44,7 @@ inline std::vector<JournalRecord> OneOfEach() {
       HashRecord{.version = kBig, .hash = ~std::uint64_t{0}},
       EntropyRecord{.entropy = 0.03},
       LifeRecord{.slot = 2, .incarnation = 65537, .life = 65536, .restored = 1},
+      GapRecord{},
   };
 }
 

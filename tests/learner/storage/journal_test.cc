@@ -143,8 +143,9 @@ TEST_F(JournalTest, AnUpdateMayBeOfVeryManyGradients) {
   EXPECT_TRUE(writer.Append(JoinRecord{3, 4}));
   EXPECT_THAT(writer.error(), HasSubstr("cannot write so long a record to " + segment(1).string()));
   const std::vector<JournalRecord> read = ReadAll(JournalReader(journal()));
-  ASSERT_EQ(read.size(), 2u);
+  ASSERT_EQ(read.size(), 3u);
   EXPECT_EQ(std::get<UpdateRecord>(read[0]).items.size(), 100'000u);
+  EXPECT_EQ(read[2], JournalRecord(GapRecord{}));
 }
 
 TEST_F(JournalTest, FlushMakesRecordsReadableWhileTheRunGoesOn) {

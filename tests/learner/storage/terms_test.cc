@@ -92,6 +92,10 @@ TEST_F(TermsTest, TermsOfOlderProgramsCountUpToTheFirstClaim) {
   EXPECT_THAT(Listed(), ElementsAre(CheckpointName(1, 10), CheckpointName(2, 20)));
 }
 
+TEST_F(TermsTest, WithoutAnyClaimOrCheckpointAllCount) {
+  EXPECT_TRUE(RunLine(dir_.path()).Holds({1, 10}));
+}
+
 TEST_F(TermsTest, AClaimThatWasNotFinishedIsPassedOver) {
   ClaimTerm(dir_.path(), std::nullopt);
   Write(1, 10);

@@ -103,6 +103,19 @@ TEST_F(PruneTest, MistakesRemoveNothing) {
   EXPECT_THAT(learner::ListCheckpoints(run_.checkpoints()), SizeIs(4));
 }
 
+TEST_F(PruneTest, ADamagedClaimIsNamedAndARunIsPrunedOnce) {
+  const auto claim = run_.checkpoints() / "t0001.term";
+  WriteFileAtomically(claim, "garbage");
+  EXPECT_THAT(Prune(), HasSubstr(claim.string() + " is damaged"));
+  std::filesystem::remove(claim);
+  const std::string run = run_.dir.path().string();
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(RunPrune({{run, run + "/../" + run_.dir.path().filename().string()}, {}, false}),
+            kExitDone);
+  const std::string said = testing::internal::GetCapturedStdout();
+  EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
+}
+
 TEST_F(PruneTest, WithoutACheckpointThereIsNothingToGoOnFrom) {
   std::filesystem::remove_all(run_.checkpoints());
   EXPECT_THAT(Prune({"journal.keep=0"}), HasSubstr("no checkpoint is there to go on from"));

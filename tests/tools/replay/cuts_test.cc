@@ -179,7 +179,7 @@ TEST(ReplayFromACut, AJournalWhoseBeginningWasPrunedIsReplayedFromItsOldestCut) 
   EXPECT_EQ(RunReplay(options), 0);
   EXPECT_THAT(testing::internal::GetCapturedStdout(),
               testing::AllOf(HasSubstr("the replay begins at checkpoints/t0001-v000000000004."
-                                       "safetensors: the journal before it was pruned"),
+                                       "safetensors: the journal before it is gone"),
                              HasSubstr("replayed 2 versions"), HasSubstr("bit for bit")));
   for (const auto& path : learner::ListCheckpoints(run.checkpoints())) {
     std::filesystem::remove(learner::ActorStatesPath(path));
