@@ -39,8 +39,8 @@ void MeasureNet(const Site& site, int hidden, Result& result) {
   // 1. The rate, in turn with memcpy: the machine is not always equally fast.
   fleet.PushAll(site.quick ? 0.1 : 2);  // warms up
   std::vector<double> rates, copies, ratios;
-  for (int round = 0; round < (site.quick ? 1 : 5); ++round) {
-    rates.push_back(fleet.PushAll(site.quick ? 0.3 : 3));
+  for (int round = 0; round < (site.quick ? 1 : 9); ++round) {
+    rates.push_back(fleet.PushAll(site.quick ? 0.3 : 2));
     copies.push_back(1e9 / CopyNs(floats, site.quick ? 0.1 : 1));
     ratios.push_back(rates.back() / copies.back());
   }

@@ -124,8 +124,10 @@ class Engine {
   // The content of a checkpoint of `state`, whose version is the newest; the journal is flushed
   // first, and synced when the checkpoint is written. At a cut it has `actors` as Finished.
   CheckpointContent ContentOf(TrainingState state);
-  // The same for the state now. REQUIRES: idle().
-  CheckpointContent CaptureNow() { return ContentOf(pipeline_.CaptureNow()); }
+  // A copy of the state after the last update. REQUIRES: idle(). Another thread may make it while
+  // this one leaves the engine as it is.
+  TrainingState StateNow() { return pipeline_.CaptureNow(); }
+  CheckpointContent CaptureNow() { return ContentOf(StateNow()); }
 
   // ---- grants and answers out
 

@@ -114,7 +114,7 @@ CheckpointContent Learner::CaptureNow() {
   items[0].fd = wake_up_.fd();
   std::optional<TrainingState> state;
   bool done = false;
-  copies_.Run([&] { state = engine_.pipeline().CaptureNow(); }, [&] { done = true; });
+  copies_.Run([&] { state = engine_.StateNow(); }, [&] { done = true; });
   while (!done) {
     wire::Poll(items, kPollMs);
     clock_.Tick();

@@ -245,10 +245,10 @@ std::optional<Pipeline::Finished> Pipeline::TakeFinished() {
   return finished;
 }
 
-TrainingState Pipeline::CaptureNow() const {
+TrainingState Pipeline::CaptureNow() {
   CHECK(in_flight_.empty() && applier_->Idle(), "captured with {} updates in flight",
         in_flight_.size());
-  StateCopy now = applier_->CaptureNow();
+  StateCopy now = applier_->CaptureInto(std::exchange(spare_, {}));
   return {.term = term_,
           .version = applier_->Completed(),
           .steps = steps_,

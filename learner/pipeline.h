@@ -103,10 +103,10 @@ class Pipeline {
   // Returns the next completed version, or nullopt.
   std::optional<Finished> TakeFinished();
 
-  // The next capture goes into this memory.
+  // The next capture, and CaptureNow, go into this memory.
   void Reuse(StateCopy memory) { spare_ = std::move(memory); }
   // Returns the state after the last update; held gradients stay unapplied. REQUIRES: idle().
-  TrainingState CaptureNow() const;
+  TrainingState CaptureNow();
 
   std::uint64_t published() const { return applier_->Completed(); }
   std::uint64_t taken() const { return taken_; }  // the last version TakeFinished returned

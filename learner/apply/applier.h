@@ -89,8 +89,10 @@ class Applier {
   virtual std::uint64_t Submitted() const = 0;
   bool Idle() const { return Completed() == Submitted(); }
 
-  // Returns weights and state of version Completed(). REQUIRES: Idle().
-  virtual StateCopy CaptureNow() const = 0;
+  // Returns weights and state of version Completed(), in `memory` if that is large enough.
+  // REQUIRES: Idle().
+  StateCopy CaptureNow() const { return CaptureInto({}); }
+  virtual StateCopy CaptureInto(StateCopy memory) const = 0;
 
   // Returns the working time of the threads since they started, averaged over them.
   virtual std::int64_t BusyNs() const = 0;

@@ -142,12 +142,13 @@ bool Hogwild::Submit(Update* update) {
   return true;
 }
 
-StateCopy Hogwild::CaptureNow() const {
+StateCopy Hogwild::CaptureInto(StateCopy memory) const {
   CHECK(Idle(), "version {} of {}", Completed(), Submitted());
-  StateCopy capture{std::vector<float>(spec_.size), {}};
-  capture.state.assign(state_.size(), std::vector<float>(spec_.size));
-  ReadInto(capture);
-  return capture;
+  memory.weights.resize(spec_.size);
+  memory.state.resize(state_.size());
+  for (auto& slot : memory.state) slot.resize(spec_.size);
+  ReadInto(memory);
+  return memory;
 }
 
 std::int64_t Hogwild::BusyNs() const {

@@ -93,7 +93,7 @@ class Hogwild final : public Applier {
     return completed_.load(std::memory_order_acquire);  // partner: the release store in Publish
   }
   std::uint64_t Submitted() const override { return submitted_.load(std::memory_order_relaxed); }
-  StateCopy CaptureNow() const override;
+  StateCopy CaptureInto(StateCopy memory) const override;
   std::int64_t BusyNs() const override;
   int threads() const override { return static_cast<int>(workers_.size()); }
   std::size_t capacity() const override { return places_.size(); }

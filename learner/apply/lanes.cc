@@ -113,15 +113,15 @@ void Lanes::Push(Update* update) {
   }
 }
 
-StateCopy Lanes::CaptureNow() const {
+StateCopy Lanes::CaptureInto(StateCopy memory) const {
   // Completed() is an acquire load: every write of the lanes up to that version is visible here.
   CHECK(Idle(), "version {} of {}", Completed(), submitted_);
-  StateCopy capture;
-  capture.weights.assign(weights_.get(), weights_.get() + spec_.size);
-  for (const AlignedFloats& slot : state_) {
-    capture.state.emplace_back(slot.get(), slot.get() + spec_.size);
+  memory.weights.assign(weights_.get(), weights_.get() + spec_.size);
+  memory.state.resize(state_.size());
+  for (std::size_t slot = 0; slot < state_.size(); ++slot) {
+    memory.state[slot].assign(state_[slot].get(), state_[slot].get() + spec_.size);
   }
-  return capture;
+  return memory;
 }
 
 std::int64_t Lanes::BusyNs() const {

@@ -41,7 +41,7 @@ class Lanes final : public Applier {
     return completed_.load(std::memory_order_acquire);  // partner: the release store in Finish
   }
   std::uint64_t Submitted() const override { return submitted_; }
-  StateCopy CaptureNow() const override;
+  StateCopy CaptureInto(StateCopy memory) const override;
   std::int64_t BusyNs() const override;
   int threads() const override { return static_cast<int>(lanes_.size()); }
   std::size_t capacity() const override { return kMaxUpdatesInLanes; }
