@@ -1,0 +1,39 @@
+// The subcommands of `starling` with their options. CLI11 checks the values and fills `Options`; what
+// the commands do is in cli.cc.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "fleet/train.h"
+#include "tools/doctor/doctor.h"
+#include "tools/play/play.h"
+#include "tools/prune/prune.h"
+#include "tools/replay/replayer.h"
+#include "tools/report/report.h"
+#include "tools/simulate/simulate.h"
+#include "tools/stop/stop.h"
+#include "tools/sweep/sweep.h"
+
+namespace starling::programs {
+
+struct Options {
+  fleet::TrainOptions train;
+  std::string train_config, run_dir, resume, progress = "screen";
+  play::EvalOptions eval;
+  play::PlayOptions play;
+  play::RecordOptions record;
+  sweep::SweepOptions sweep;
+  report::ReportOptions report;
+  doctor::DoctorOptions doctor;
+  replay::ReplayOptions replay;
+  simulate::SimulateOptions simulate;
+  stop::StopOptions stop;
+  prune::PruneOptions prune;
+  std::string simulated_run_dir, times_from, trace, keys_name, keys_dir = "keys";
+};
+
+// Adds every subcommand. `options` must outlive `app`.
+void AddCommands(CLI::App& app, Options& options);
+
+}  // namespace starling::programs
