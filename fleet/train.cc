@@ -182,9 +182,11 @@ bool FindAgain(const results::HeldDir& held, Plan& plan, SupervisorResult& resul
 
 int Report(const Plan& plan, const SupervisorResult& result, const TrainOptions& options,
            RunLog& log, monitor::Console& console) {
-  const results::RunSummary summary =
-      results::BuildSummary(plan.config, result.status, result.counts,
-                            results::ReadEvalStanding(plan.run_dir), result.error);
+  // A learner that was killed before its first report has a checkpoint all the same.
+  learner::RunStatus status = result.status.value_or(learner::RunStatus{});
+  if (status.checkpoint.empty()) status.checkpoint = results::NewestCheckpoint(plan.run_dir);
+  const results::RunSummary summary = results::BuildSummary(
+      plan.config, status, result.counts, results::ReadEvalStanding(plan.run_dir), result.error);
   const std::string unwritten = results::WriteSummary(plan.run_dir, summary);
   for (const std::string& line :
        results::DescribeRun(summary, result.exit_status, plan.run_dir, options.program)) {

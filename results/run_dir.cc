@@ -243,8 +243,11 @@ bool IsCheckpointOf(const fs::path& path, std::uint64_t steps) {
   }
 }
 
-bool HasCheckpoint(const fs::path& run_dir) {
-  return !learner::ListCheckpoints(run_dir / "checkpoints").empty();
+bool HasCheckpoint(const fs::path& run_dir) { return !NewestCheckpoint(run_dir).empty(); }
+
+std::string NewestCheckpoint(const fs::path& run_dir) {
+  const auto all = learner::ListCheckpoints(run_dir / "checkpoints");
+  return all.empty() ? "" : "checkpoints/" + all.back().filename().string();
 }
 
 void CheckResumable(const fs::path& run_dir) {

@@ -39,6 +39,8 @@ bool IsCheckpointOf(const std::filesystem::path& path, std::uint64_t steps);
 
 // Returns whether there is any checkpoint under run_dir/checkpoints.
 bool HasCheckpoint(const std::filesystem::path& run_dir);
+// Returns the newest one, relative to the run directory; "" if there is none.
+std::string NewestCheckpoint(const std::filesystem::path& run_dir);
 
 // Throws UserError unless `run_dir` is a run with a configuration and a checkpoint.
 void CheckResumable(const std::filesystem::path& run_dir);

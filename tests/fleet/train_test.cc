@@ -264,6 +264,20 @@ TEST_F(TrainTest, AFailedStartIsStartedAgainByTheSameCommand) {
   EXPECT_THAT(dir_.Read("mine/log"), Not(HasSubstr("nothing works")));
 }
 
+TEST_F(TrainTest, TheCheckpointOfALearnerThatNeverReportedIsInTheSummary) {
+  dir_.Write("script.learner", "await go; say it went wrong; exit 2\n");
+  std::thread other([&] {
+    while (dir_.Lines("mine/pids.learner").empty()) std::this_thread::yield();
+    learner::WriteCheckpoint(dir_ / "mine/checkpoints",
+                             results::FirstCheckpoint(LoadConfig(dir_ / "mine/config.toml")));
+    dir_.Write("mine/go", "");
+  });
+  EXPECT_EQ(Train({"game.toml", "--run-dir", "mine"}).status, kExitUserError);
+  other.join();
+  EXPECT_EQ(nlohmann::json::parse(dir_.Read("mine/summary.json"))["final_checkpoint"],
+            "checkpoints/t0001-v000000000007.safetensors");
+}
+
 TEST_F(TrainTest, ARunDirectoryThatIsMovedOrDeletedIsSaid) {
   Script("await go; touch over; exit 0");
   const auto train = [&](const std::function<void()>& meanwhile) {
