@@ -1,12 +1,11 @@
 // How an actor becomes a member: hello, welcome, and the memory that the learner shares.
-#include <unistd.h>
-
 #include <array>
 #include <exception>
 #include <utility>
 
 #include "actors/learner_client.h"
 #include "core/log.h"
+#include "core/process.h"
 #include "wire/endpoint.h"
 
 namespace starling::actors {
@@ -16,12 +15,6 @@ namespace {
 constexpr std::int64_t kPollMs = 20;         // longest wait while there is no learner yet
 constexpr std::int64_t kWelcomeMs = 5000;    // a hello without an answer is repeated after that
 constexpr std::int64_t kLastWordsMs = 2000;  // wait for the last messages of a learner that ended
-
-std::string HostName() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 }  // namespace
 

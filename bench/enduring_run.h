@@ -30,8 +30,7 @@ class EnduringRun {
 
   // Of one call of `starling train`, in seconds.
   double timeout_s = 600;
-  // If set, called with the process id of each learner that is about to be interrupted, and of the
-  // supervisor.
+  // If set, called with the process id of each learner that is about to be interrupted.
   std::function<void(int learner)> before_interruption{};
 
   const std::filesystem::path& dir() const { return dir_.path; }

@@ -35,6 +35,9 @@ void IgnoreFileSizeSignal();
 // Raises the limit on open files as far as the system allows, also for children. Returns it.
 std::uint64_t RaiseOpenFiles();
 
+// Returns the name of this machine, or "an unknown host".
+std::string HostName();
+
 // Returns the directory of the running program; the other programs are in it, too.
 std::filesystem::path ProgramDir();
 

@@ -226,12 +226,6 @@ SafetensorsFile SafetensorsFile::Read(const std::filesystem::path& path) {
   return file;
 }
 
-std::map<std::string, std::string> SafetensorsFile::ReadMetadata(
-    const std::filesystem::path& path) {
-  std::string bytes;
-  return ReadHeader(OpenFile(path), path.string(), bytes).metadata;
-}
-
 void SafetensorsFile::ReadTensor(const RawTensor& tensor) {
   const std::string& name = tensor.name;
   if (!tensor.dtype || !tensor.shape || !tensor.data_offsets) {

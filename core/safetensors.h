@@ -43,8 +43,6 @@ class SafetensorsFile {
   // overlap, leave holes or leave the file, more tensors than memory, checksum mismatch. No content
   // can cause anything worse. Reads no tensors before the header agrees with the size of the file.
   static SafetensorsFile Read(const std::filesystem::path& path);
-  // The metadata alone, from the header. Throws as Read, but does not see damage behind the header.
-  static std::map<std::string, std::string> ReadMetadata(const std::filesystem::path& path);
 
   // Without the reserved keys.
   const std::map<std::string, std::string>& metadata() const { return metadata_; }

@@ -12,6 +12,8 @@
 #include <climits>
 #include <system_error>
 
+#include "core/process.h"
+
 namespace starling {
 namespace {
 
@@ -66,12 +68,6 @@ std::string Value(const Scalar& scalar) {
 double WallSeconds() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration<double>(now).count();
-}
-
-std::string HostName() {
-  std::array<char, HOST_NAME_MAX + 1> name{};
-  ::gethostname(name.data(), name.size() - 1);
-  return name.data();
 }
 
 // The counter keeps apart two files that a process creates in the same second.

@@ -49,7 +49,7 @@ struct EngineOptions {
   bool sum_ahead = false;         // Pipeline::SumAhead
   // Whether a cut for a redo may be taken now; empty: never.
   std::function<bool()> may_cut{};
-  std::function<void()> on_progress{};  // called by an applier thread after a version is completed
+  std::function<void()> on_progress{};  // called by an applier thread; see Pipeline
 };
 
 class Engine {
@@ -119,13 +119,15 @@ class Engine {
   // Whether every actor stands between two unrolls now: nothing is computed, held or late.
   bool AtCut() const;
 
-  // The next checkpoint is taken in this memory.
-  void Reuse(StateCopy memory) { pipeline_.Reuse(std::move(memory)); }
+  // The next checkpoint is taken in this memory, if it is of this process's slice.
+  void Reuse(StateCopy memory) {
+    if (memory.weights.size() == floats()) pipeline_.Reuse(std::move(memory));
+  }
   // The content of a checkpoint of `state`, whose version is the newest; the journal is flushed
   // first, and synced when the checkpoint is written. At a cut it has `actors` as Finished.
   CheckpointContent ContentOf(TrainingState state);
-  // A copy of the state after the last update. REQUIRES: idle(). Another thread may make it while
-  // this one leaves the engine as it is.
+  // A copy of the state after the last update. REQUIRES: idle(), and nothing is advanced meanwhile:
+  // then another thread may make it, in the memory of Reuse.
   TrainingState StateNow() { return pipeline_.CaptureNow(); }
   CheckpointContent CaptureNow() { return ContentOf(StateNow()); }
 

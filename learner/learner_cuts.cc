@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <utility>
 
 #include "learner/learner.h"
@@ -108,21 +109,25 @@ CheckpointContent Learner::LastContent() {
   }
 }
 
-// Of a large net, the copy takes long: the background makes it, and meanwhile nothing is received.
+// The copy of a large net takes long: the background makes it, and meanwhile nothing is received.
 CheckpointContent Learner::CaptureNow() {
   std::array<wire::PollItem, 1> items{};
   items[0].fd = wake_up_.fd();
-  std::optional<TrainingState> state;
-  bool done = false;
-  copies_.Run([&] { state = engine_.StateNow(); }, [&] { done = true; });
-  while (!done) {
+  struct Copied {
+    TrainingState state;
+    bool done = false;
+  };
+  const auto copied = std::make_shared<Copied>();
+  copies_.Run([this, copied] { copied->state = engine_.StateNow(); },
+              [copied] { copied->done = true; });
+  while (!copied->done) {
     wire::Poll(items, kPollMs);
     clock_.Tick();
     wake_up_.Clear();
     copies_.Finish();
     reporter_.Report(StatusReporter::Moment::kRunning, times_, keeper_.newest());
   }
-  return engine_.ContentOf(*std::move(state));
+  return engine_.ContentOf(std::move(copied->state));
 }
 
 void Learner::OnState(const wire::Header& header, const wire::State& part) {

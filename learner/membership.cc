@@ -134,7 +134,9 @@ void Membership::ReserveBuffers(Member& member) {
       },
       [this, reserved, slot = member.slot, incarnation = member.incarnation] {
         Member* newcomer = engine_.roster().Find(slot);
-        if (!newcomer || newcomer->incarnation != incarnation) return;  // it has left meanwhile
+        if (!newcomer || newcomer->incarnation != incarnation) {  // it has left meanwhile
+          return Free(std::move(reserved->buffers));
+        }
         newcomer->buffers = std::move(reserved->buffers);
         if (!reserved->error.empty()) {
           oddities_.Warn(
@@ -143,6 +145,13 @@ void Membership::ReserveBuffers(Member& member) {
         }
         Welcome(*newcomer);
       });
+}
+
+// The system takes long to take back the memory of a large net.
+void Membership::Free(std::unique_ptr<wire::GradientBuffers> buffers) {
+  options_.background->Run([freed = std::shared_ptr<wire::GradientBuffers>(
+                                std::move(buffers))]() mutable { freed.reset(); },
+                           [] {});
 }
 
 void Membership::OnHeartbeat(const std::string& peer, const wire::Header& header) {
@@ -197,11 +206,7 @@ void Membership::Remove(std::uint32_t slot, const std::string& why) {
   Member* member = engine_.roster().Find(slot);
   CHECK(member != nullptr, "slot {}", slot);
   const std::uint32_t incarnation = member->incarnation;
-  if (member->buffers) {  // of a large net, it takes long to give them back
-    options_.background->Run([freed = std::shared_ptr<wire::GradientBuffers>(
-                                  std::move(member->buffers))]() mutable { freed.reset(); },
-                             [] {});
-  }
+  if (member->buffers) Free(std::move(member->buffers));
   engine_.Remove(slot, why);
   if (options_.on_left) options_.on_left(slot, incarnation);
   comings_.Info(clock_.NowMs(),

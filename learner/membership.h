@@ -79,6 +79,7 @@ class Membership {
   wire::SendStatus SendWelcome(const Member& member);
   std::size_t AwaitedStates() const;
   void ReserveBuffers(Member& member);
+  void Free(std::unique_ptr<wire::GradientBuffers> buffers);
   void Welcome(Member& member);
 
   const Config& config_;

@@ -113,6 +113,8 @@ void Pipeline::Launch(const Judge::Update& decided) {
   Update& update = pending->update;
   update.version = decided.version;
   const std::uint32_t first_samples = pending->gradients[0].body.samples;
+  CHECK(summed_.size() <= pending->gradients.size(), "version {}: {} were summed of {}",
+        decided.version, summed_.size(), pending->gradients.size());
   for (std::size_t i = 0; i < pending->gradients.size(); ++i) {
     if (i < summed_.size()) {
       CHECK(decided.gradients[i].ticket == summed_[i], "version {}: gradient {} is not summed",
@@ -177,6 +179,7 @@ void Pipeline::AddAhead() {
     }
     part_.reset();
   }
+  if (!idle()) return;  // at most one part is on its way
   // 2. Add what has become certain since.
   const std::vector<HeldGradient> certain = CertainNext(judge_.rules(), judge_.state());
   if (over() || certain.size() <= summed_.size()) return;

@@ -1,7 +1,8 @@
 // held gradients -> judge -> applier -> finished versions: the part of the engine that turns
 // gradients into weights.
 //
-// Thread safety: none; it belongs to the network thread. The applier's threads are its own.
+// Thread safety: none; it belongs to the network thread, except that another thread may call
+// CaptureNow while nothing else is called. The applier's threads are its own.
 // Invariants: a gradient that Hold took is in exactly one update, or still held when the run ends;
 // updates finish in the order of their versions.
 #pragma once
@@ -15,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "core/check.h"
 #include "core/config/config.h"
 #include "learner/apply/applier.h"
 #include "learner/counters.h"
@@ -40,7 +42,8 @@ struct Received {
 
 class Pipeline {
  public:
-  // `on_progress` is called by a thread of the applier after a version is finished. All references
+  // `on_progress` is called by a thread of the applier after a version is finished, or a part of a
+  // sum is added. All references
   // must outlive the pipeline.
   Pipeline(const Config& config, TrainingState state, wire::SnapshotWriter& snapshot,
            JournalWriter& journal, Counters& counters, std::function<void()> on_progress);
@@ -53,6 +56,7 @@ class Pipeline {
   // reported it. REQUIRES: no update was decided yet.
   using Broadcast = std::function<void(const UpdateRecord&, const Update&, bool checkpoint)>;
   void ShareWith(Broadcast broadcast) {
+    CHECK(!sums_ahead_, "the other processes need every gradient of an update");
     broadcast_ = std::move(broadcast);
     elsewhere_ = taken_;
   }
@@ -69,9 +73,11 @@ class Pipeline {
   // Hands it at most one. Returns whether there was one.
   bool AdvanceOne();
 
-  // From now on, at bound 0, gradients are added up while their update waits for others, and their
-  // memory is given back: an update of N gradients does not hold N of them. For large nets: it
-  // wakes the applier for each. REQUIRES: the applier is in order; not with ShareWith.
+  // From now on, at bound 0, gradients are added up while their update waits for others: fewer are
+  // left to add when the last has come, and an update of N gradients that came in messages does not
+  // hold N of them (one in shared memory stays there). It needs one more vector and wakes the
+  // applier for each gradient, so it is for large nets. REQUIRES: the applier is in order; not with
+  // ShareWith.
   void SumAhead() { sums_ahead_ = true; }
 
   // ---- checkpoints: of the version at which they fall due, or of the next cut if cuts are sought

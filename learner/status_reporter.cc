@@ -170,12 +170,13 @@ std::vector<ActorStatus> StatusReporter::JoinedActors(bool all) {
   return joined;
 }
 
+// The journal is flushed first: no line tells of an update that it may lack.
 void StatusReporter::WriteMetrics(const RunStatus& status) {
+  engine_.journal().Flush();
   if (!metrics_.Write(MetricsLine(status))) {
     unwritten_.Warn(clock_.NowMs(), "metrics.jsonl: a line could not be written");
   }
   tensorboard_.Show(status);
-  engine_.journal().Flush();
   const std::string& error = engine_.journal().error();
   if (!error.empty() && !std::exchange(journal_error_reported_, true)) {
     LogError("the journal is not complete, this run cannot be replayed: {}", error);

@@ -271,7 +271,7 @@ struct ApplyUpdate {
   struct Item {  // one gradient
     std::uint32_t slot = 0, incarnation = 0;
     std::uint64_t gradient = 0;
-    double weight = 1;
+    double weight = 1;  // its samples, relative to those of the first gradient of the update
     friend bool operator==(const Item&, const Item&) = default;
   };
   std::vector<Item> items{};  // in the order of summation; none: only a checkpoint

@@ -3,10 +3,11 @@
 // every update, and hogwild (hogwild.h), where each thread applies whole updates while the others
 // apply theirs.
 //
-// Thread safety: Submit, Submitted, Idle, CaptureNow, BusyNs and the destructor belong to one
-// thread (the network thread); Completed may be called from any.
+// Thread safety: Submit, SumAhead, Submitted, Idle, BusyNs and the destructor belong to one thread
+// (the network thread); so do CaptureNow and CaptureInto, or to another one while that thread calls
+// nothing else. Completed may be called from any.
 // Invariants: an Update and the gradients it names belong to the applier from Submit until
-// Completed() >= its version. At most capacity() updates are unfinished. Version v is completed
+// Completed() >= its version, from SumAhead until Summed(). At most capacity() updates are unfinished. Version v is completed
 // only when every version before it is, and the newest snapshot holds all of them.
 #pragma once
 
@@ -53,7 +54,7 @@ struct Update {
 
   // Results, valid once the applier's Completed() >= version.
   std::uint64_t WeightsHash() const { return weights_hash.load(std::memory_order_relaxed); }
-  // Of one that SumAhead took: its gradients are added, the applier does not touch it any more.
+  // For a part that SumAhead took: its gradients are added, the applier does not touch it any more.
   // Partner: the release half of each lane's decrement.
   bool Summed() const { return lanes_left.load(std::memory_order_acquire) == 0; }
 
@@ -77,10 +78,9 @@ class Applier {
   virtual bool Submit(Update* update) = 0;
 
   // Begins the sum of the next version's update, or goes on with it: adds the gradients of `part`
-  // while the update waits for others, so that their memory can be given back. `part` belongs to
-  // the applier until Summed(); its version, gradients and weight_before are read. REQUIRES:
-  // in_order(), the last part is Summed(), and every gradient of the update that comes later follows
-  // these in the order of its sum.
+  // while the update waits for others. Afterwards their memory is free. Of `part` only version,
+  // gradients and weight_before are read. REQUIRES: in_order(); the last part is Summed(); every
+  // gradient of the update that comes later follows these in the order of its sum.
   virtual void SumAhead(Update* part);
 
   // Returns the highest completed version. It and all before it are applied; each is published, or
@@ -108,7 +108,7 @@ class Applier {
 
 // `state`: spec.size floats for each of spec.optimizer.slots; empty: zeros. Publishes `weights` as
 // `initial` (any version) before it returns. A thread of the applier calls `on_progress` after
-// Completed() has moved; it must not block (it may write an eventfd).
+// Completed() has moved, or Summed(); it must not block (it may write an eventfd).
 std::unique_ptr<Applier> MakeApplier(ApplyMode mode, const ApplierSpec& spec,
                                      std::span<const float> weights,
                                      std::span<const std::vector<float>> state,

@@ -1,7 +1,8 @@
 // The default applier. The flat vector is cut into lanes at multiples of 16 floats. Each lane is
 // one thread, and it alone writes its slice of the weights and of the optimizer state. Updates
 // reach the lanes in order through single-producer rings; the last lane to finish an update
-// publishes the version. No mutex, and the result depends only on the order of the updates.
+// publishes the version. No mutex, and the result depends only on the order of the updates. The sum
+// of the next update may be begun before it is submitted: each lane adds its slice into `ahead_`.
 //
 // Thread safety: see applier.h.
 // Invariants: at most kMaxUpdatesInLanes updates are unfinished, so no lane ever writes into the

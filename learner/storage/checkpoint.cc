@@ -211,13 +211,16 @@ std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir, std::str
   if (!std::filesystem::exists(dir)) CreateDirectories(dir);
   const std::filesystem::path path = dir / name;
   if (checkpoint.actors) WriteActorStates(ActorStatesPath(path), *checkpoint.actors);
-  WriteSafetensors(path, tensors, MetadataOf(checkpoint, kFormat), progress);
+  try {
+    WriteSafetensors(path, tensors, MetadataOf(checkpoint, kFormat), progress);
+  } catch (...) {  // alone, the states only fill the disk
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored)) {
+      std::filesystem::remove(ActorStatesPath(path), ignored);
+    }
+    throw;
+  }
   return path;
-}
-
-JournalPosition ReadJournalPosition(const std::filesystem::path& path) {
-  const auto file = std::filesystem::is_directory(path) ? FirstPart(path) : path;
-  return JournalOf(Metadata(SafetensorsFile::ReadMetadata(file), file.string()));
 }
 
 Checkpoint ReadCheckpoint(const std::filesystem::path& file_path) {

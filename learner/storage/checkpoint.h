@@ -86,8 +86,6 @@ std::filesystem::path WriteCheckpoint(const std::filesystem::path& dir, std::str
 // stored one. The states of the actors stay in their file. Throws std::runtime_error with a
 // sentence that names the file and the damage.
 Checkpoint ReadCheckpoint(const std::filesystem::path& path);
-// Returns its place in the journal, from the metadata alone. Throws as ReadCheckpoint.
-JournalPosition ReadJournalPosition(const std::filesystem::path& path);
 // Returns whether `path` is a directory with the part of shard 0.
 bool HoldsCheckpointParts(const std::filesystem::path& path);
 

@@ -58,8 +58,6 @@ void WriteCheckpointPart(const std::filesystem::path& dir, const Checkpoint& par
 // are written.
 std::filesystem::path CommitCheckpointParts(const std::filesystem::path& dir, std::uint32_t term,
                                             std::uint64_t version);
-// Returns the part of shard 0, which has the metadata of the whole, or "" if it is missing.
-std::filesystem::path FirstPart(const std::filesystem::path& path);
 // Returns the whole checkpoint of all parts in the directory. Throws like ReadCheckpoint.
 Checkpoint ReadCheckpointParts(const std::filesystem::path& path);
 

@@ -43,8 +43,8 @@ class CheckpointKeeper {
   void Save(CheckpointContent content);
   // Takes the results that are ready. Call it often.
   void Collect();
-  // Returns the memory of a written checkpoint, for the next one: of a large net new memory costs as
-  // much as the copy.
+  // Returns the memory of a written checkpoint, for the next one: new memory of a large net costs
+  // as much as the copy.
   std::optional<StateCopy> TakeSpare() { return std::exchange(spare_, std::nullopt); }
   // Writes the checkpoints whose parts are complete by now.
   void SaveCompleteParts();

@@ -147,11 +147,6 @@ std::filesystem::path CommitCheckpointParts(const std::filesystem::path& dir, st
   return dir / stem;
 }
 
-std::filesystem::path FirstPart(const std::filesystem::path& path) {
-  const std::size_t shards = CountParts(path);
-  return shards > 0 ? PartPath(path, {0, shards}) : "";
-}
-
 bool HoldsCheckpointParts(const std::filesystem::path& path) { return CountParts(path) > 0; }
 
 Checkpoint ReadCheckpointParts(const std::filesystem::path& path) {

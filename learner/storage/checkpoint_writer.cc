@@ -91,8 +91,10 @@ void CheckpointWriter::Run() {
       result.path = Write(*job);
       if (which_.shard == 0) {
         Prune(dir_, keep_.checkpoints);
-        result.journal = PruneJournal(dir_.parent_path() / "journal",
-                                      OldestCut(ListCheckpoints(dir_)), keep_.journal_bytes);
+        if (keep_.journal_bytes < UINT64_MAX) {
+          result.journal = PruneJournal(dir_.parent_path() / "journal",
+                                        OldestCut(ListCheckpoints(dir_)), keep_.journal_bytes);
+        }
       }
     } catch (const FencedOff& fenced) {
       result.error = fenced.what();

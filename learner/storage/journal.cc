@@ -126,6 +126,34 @@ std::optional<JournalRecord> Decode(std::size_t kind, std::string_view payload) 
 
 }  // namespace
 
+// Returns the payload's length of alternative `kind` with empty lists, or nullopt.
+template <std::size_t kAlternative = 0>
+std::optional<std::size_t> ShortestPayload(std::size_t kind) {
+  if constexpr (kAlternative == std::variant_size_v<JournalRecord>) {
+    return std::nullopt;
+  } else {
+    if (kind != kAlternative) return ShortestPayload<kAlternative + 1>(kind);
+    std::string bytes;
+    Out out(bytes);
+    const std::variant_alternative_t<kAlternative, JournalRecord> record{};
+    Fields(out, record);
+    return bytes.size();
+  }
+}
+
+bool MayBeRecord(std::string_view begin) {
+  constexpr std::size_t kItem = 16;  // bytes of an UpdateRecord::Item
+  if (begin.size() < 5) return true;
+  const std::size_t payload = PayloadOf(begin);
+  const auto kind = static_cast<std::size_t>(static_cast<unsigned char>(begin[4])) - 1;
+  const auto shortest = ShortestPayload(kind);
+  if (!shortest) return false;
+  if (kind != JournalRecord(UpdateRecord{}).index()) return payload == *shortest;
+  if (payload < *shortest || (payload - *shortest) % kItem != 0) return false;
+  const std::size_t at = 5 + *shortest - 4;  // of the list's length, behind the other fields
+  return begin.size() < at + 4 || PayloadOf(begin.substr(at)) * kItem == payload - *shortest;
+}
+
 std::string EncodeHeader(const JournalHeader& header) {
   std::string bytes(kMagic);
   Out out(bytes);

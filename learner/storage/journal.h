@@ -145,6 +145,9 @@ DecodedHeader DecodeHeader(std::string_view bytes);
 bool AppendRecord(std::string& bytes, const JournalRecord& record);
 
 inline constexpr std::size_t kJournalFrame = 4 + 1 + 4;  // bytes: length, kind, checksum
+// Whether `begin`, the beginning of a frame, can be that of a record that was written: its kind
+// fixes its length, or a list in it does. As far as it goes; always true below 5 bytes.
+bool MayBeRecord(std::string_view begin);
 // Returns the payload's length from the first four bytes of a frame.
 std::uint32_t PayloadOf(std::string_view frame);
 // Returns the record of a whole frame, or nullopt if it is damaged.

@@ -15,7 +15,7 @@ JournalPosition OldestCut(const std::vector<std::filesystem::path>& checkpoints)
     const bool cut = std::filesystem::exists(ActorStatesPath(path));
     if (!cut && oldest.offset > 0) continue;
     try {
-      oldest = ReadJournalPosition(path);
+      oldest = ReadCheckpoint(path).journal;  // the whole file, up to its checksum
     } catch (const std::runtime_error&) {
       continue;  // damaged: nothing begins there
     }

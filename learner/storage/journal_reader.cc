@@ -93,7 +93,10 @@ std::optional<JournalRecord> SegmentReader::Next() {
   const std::uint32_t payload = PayloadOf(std::string_view(buffer_).substr(begin_));
   if (payload > kMaxJournalPayload) return end(JournalEnding::kDamaged);
   const std::size_t size = kJournalFrame + payload;
-  if (!Fill(size)) return end(JournalEnding::kTorn);
+  if (!Fill(size)) {
+    const bool torn = MayBeRecord(std::string_view(buffer_).substr(begin_));
+    return end(torn ? JournalEnding::kTorn : JournalEnding::kDamaged);
+  }
   // 2. The content.
   auto record = DecodeRecord(std::string_view(buffer_).substr(begin_, size));
   if (!record) return end(JournalEnding::kDamaged);
@@ -209,9 +212,12 @@ std::string Counted(const JournalTail& tail, std::uint64_t steps) {
 JournalTail TailOf(const std::filesystem::path& journal, JournalPosition from) {
   JournalReader reader(journal, from);
   JournalTail tail{.end = from};
-  bool gap = false;
-  while (const auto record = reader.Next()) {
-    gap = std::holds_alternative<GapRecord>(*record);
+  std::string gap;  // where the first is
+  for (JournalPosition before = from; const auto record = reader.Next();) {
+    if (gap.empty() && std::holds_alternative<GapRecord>(*record)) {
+      gap = fmt::format("{}, byte {}, where a write failed", reader.path().string(), before.offset);
+    }
+    before = reader.position();
     const auto* update = std::get_if<UpdateRecord>(&*record);
     if (update == nullptr) continue;
     ++tail.updates;
@@ -219,10 +225,11 @@ JournalTail TailOf(const std::filesystem::path& journal, JournalPosition from) {
     tail.steps = update->steps;
     tail.end = reader.position();
   }
-  tail.damaged = gap || reader.ending() == JournalEnding::kDamaged;
+  tail.damaged = !gap.empty() || reader.ending() == JournalEnding::kDamaged;
   if (tail.damaged) {
-    tail.where = fmt::format("{}, byte {}{}", reader.path().string(), reader.position().offset,
-                             gap ? ", where a write failed" : "");
+    tail.where = !gap.empty()
+                     ? gap
+                     : fmt::format("{}, byte {}", reader.path().string(), reader.position().offset);
   }
   // A segment that follows, but whose header cannot be read. A learner that was killed before it
   // wrote one has left an empty file.

@@ -161,16 +161,23 @@ JournalSync JournalWriter::TakeSync() {
 
 bool JournalWriter::Fail(const char* what, int error) {
   broken_ = true;
-  // Best effort: cut off the written part of the buffer, so that the segment ends with a whole
-  // record, and say so there. A reader stops at a torn tail anyway.
+  // 1. Best effort: cut off the written part of the buffer, so that the segment ends with a whole
+  // record. A reader stops at a torn tail anyway.
   const auto end = static_cast<off_t>(written_);
-  std::string gap;
-  AppendRecord(gap, GapRecord{});
-  [[maybe_unused]] const bool said = ::ftruncate(file_->get(), end) == 0 &&
-                                     ::pwrite(file_->get(), gap.data(), gap.size(), end) > 0;
+  bool cut = ::ftruncate(file_->get(), end) == 0;
   buffer_.clear();
   SetIncomplete(fmt::format("cannot {} {}: {}; the journal ends at byte {}", what, path().string(),
                             std::generic_category().message(error), written_));
+  // 2. Say so there, if there is room and the header is. Later positions lie behind it.
+  std::string gap;
+  AppendRecord(gap, GapRecord{});
+  if (cut && written_ > 0) {
+    if (::pwrite(file_->get(), gap.data(), gap.size(), end) == std::ssize(gap)) {
+      written_ += gap.size();
+    } else {
+      cut = ::ftruncate(file_->get(), end) == 0;
+    }
+  }
   return false;
 }
 

@@ -47,7 +47,8 @@ class JournalWriter {
 
   // Append copies into a buffer and writes it when it is full; Flush writes it. After the first
   // failed write (a full disk) the segment is cut after its last whole record, a GapRecord follows
-  // if there is room, every later record is discarded, and complete() is false. Only the call that met the failure returns false.
+  // if there is room, every later record is discarded, and complete() is false. Only the call that
+  // met the failure returns false.
   bool Append(const JournalRecord& record);
   bool Flush();
   // Flushes. Returns what is left to wait for, so that another thread can wait for the disk.

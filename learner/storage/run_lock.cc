@@ -3,31 +3,28 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
 #include <system_error>
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/process.h"
 
 namespace starling::learner {
-namespace {
-
-std::string HostName() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "an unknown host";
+std::optional<std::string> LockHolder(const std::filesystem::path& run_dir) {
+  const std::filesystem::path path = run_dir / "lock";
+  if (!IsLocked(path)) return std::nullopt;
+  const std::string holder = ReadFile(path);
+  return holder.empty() ? "an unknown process id" : holder;
 }
-
-}  // namespace
 
 LockedFile LockRun(const std::filesystem::path& run_dir) {
   const std::filesystem::path path = run_dir / "lock";
   try {
     LockedFile lock(path);
     if (!lock.held()) {
-      const std::string holder = ReadFile(path);
       throw UserError(fmt::format("run directory {}: {} is still using it; end that process first",
                                   run_dir.string(),
-                                  holder.empty() ? "an unknown process id" : holder));
+                                  LockHolder(run_dir).value_or("an unknown process id")));
     }
     const std::string holder = fmt::format("process id {} on {}", ::getpid(), HostName());
     const bool written = ::ftruncate(lock.fd(), 0) == 0 &&

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <string>
 
 #include "core/locked_file.h"
 
@@ -12,5 +14,8 @@ namespace starling::learner {
 // Takes the lock on `run_dir`, until the returned object or the process ends. Throws UserError
 // naming the holder if another learner has it, or if the file cannot be written.
 LockedFile LockRun(const std::filesystem::path& run_dir);
+// Returns who has the lock, "process id 12 on host" or "an unknown process id"; nullopt if nobody
+// has.
+std::optional<std::string> LockHolder(const std::filesystem::path& run_dir);
 
 }  // namespace starling::learner

@@ -70,8 +70,7 @@ Start FromCheckpoint(const Config& config, Checkpoint from, const std::filesyste
   return start;
 }
 
-// Returns the newest status in metrics.jsonl that the learner of `term` has reported, if the last
-// line is one.
+// Returns the last whole line of metrics.jsonl, if the learner of `term` has written it.
 std::optional<RunStatus> LastReport(const std::filesystem::path& run_dir, std::uint32_t term) {
   constexpr std::streamoff kBytes = 256 * 1024;  // a few long lines
   std::ifstream file(run_dir / "metrics.jsonl", std::ios::ate);
@@ -86,19 +85,14 @@ std::optional<RunStatus> LastReport(const std::filesystem::path& run_dir, std::u
 
 // Describes the updates that the journal holds behind the checkpoint, "" if there are none. A redo
 // (tools/replay/redo.h) would have made a checkpoint of them. `whole`: Checkpoint::journal_whole.
-// A journal whose end is gone cannot tell: the metrics may have seen more.
 std::string WhatIsLost(const std::filesystem::path& run_dir, const Start& start, bool whole) {
   if (!whole) return "what came after it may be lost: the journal has a gap";
   try {
     const JournalTail tail = TailOf(run_dir / "journal", start.journal);
     std::string more =
         tail.damaged ? fmt::format("what follows the damage of the journal at {}", tail.where) : "";
-    const auto seen = LastReport(run_dir, NewestTerm(run_dir / "checkpoints"));
-    const std::uint64_t reached = std::max(start.state.version, tail.version);
-    if (more.empty() && seen && seen->version > reached) {
-      more = fmt::format(
-          "at least {}: metrics.jsonl has seen version {}, but the journal ends with version {}",
-          Plural(seen->version - reached, "update"), Grouped(seen->version), Grouped(reached));
+    if (more.empty()) {
+      more = MissedByMetrics(run_dir, std::max(start.state.version, tail.version));
     }
     if (tail.updates == 0) return more.empty() ? "" : "lost: " + more;
     return fmt::format("lost: {} after it{}", Counted(tail, start.state.steps),
@@ -120,18 +114,29 @@ Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout
                         ToToml(config),
                         std::move(content.counters),
                         std::move(content.actors)};
-  checkpoint.optimizer_state.resize(checkpoint.slot_names.size(),
-                                    std::vector<float>(layout.size()));
+  while (checkpoint.optimizer_state.size() < checkpoint.slot_names.size()) {
+    checkpoint.optimizer_state.emplace_back(layout.size());
+  }
   return checkpoint;
 }
 
+std::string MissedByMetrics(const std::filesystem::path& run_dir, std::uint64_t reached) {
+  const auto seen = LastReport(run_dir, NewestTerm(run_dir / "checkpoints"));
+  if (!seen || seen->version <= reached) return "";
+  return fmt::format(
+      "at least {}: metrics.jsonl has seen version {}, but the journal ends with version {}",
+      Plural(seen->version - reached, "update"), Grouped(seen->version), Grouped(reached));
+}
+
 std::string WayToACheckpoint(const std::filesystem::path& run_dir) {
+  const std::filesystem::path journal = run_dir / "journal";
   try {
-    if (TailOf(run_dir / "journal", {}).updates == 0) return "";
+    const bool whole = LineOf(journal).front().header.after.offset == 0;
+    if (!whole || TailOf(journal, {}).updates == 0) return "";
   } catch (const std::runtime_error&) {
     return "";
   }
-  return fmt::format("; to make one from its journal: starling replay {} --from-checkpoint --write",
+  return fmt::format("; its journal may make one: starling replay {} --from-checkpoint --write",
                      ShellQuoted(run_dir.string()));
 }
 

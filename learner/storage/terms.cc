@@ -54,6 +54,19 @@ std::string Damaged(const std::filesystem::path& dir, std::uint32_t term) {
       ClaimPath(dir, term).string(), term);
 }
 
+// Whether `dir` holds a checkpoint of `term`.
+bool HasCheckpointOf(const std::filesystem::path& dir, std::uint32_t term) {
+  const std::filesystem::directory_iterator all(dir);
+  return std::any_of(begin(all), end(all), [&](const auto& entry) {
+    const std::string name = entry.path().filename().string();
+    for (const std::string_view suffix : {kCheckpointSuffix, std::string_view()}) {
+      const auto checkpoint = ParseCheckpointName(name, suffix);
+      if (checkpoint && checkpoint->term == term) return true;
+    }
+    return false;
+  });
+}
+
 // Returns false if another learner was faster.
 bool TryClaim(const std::filesystem::path& path, const std::string& content) {
   const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
@@ -108,8 +121,8 @@ RunLine::RunLine(const std::filesystem::path& dir) {
   std::optional<Claim> claim;
   for (; term > 0; --term) {
     claim = ReadClaim(dir, term);
-    if (claim && claim->damaged) damaged_ = Damaged(dir, term);
     if (!claim || claim->begins || claim->from) break;
+    if (claim->damaged || HasCheckpointOf(dir, term)) damaged_ = Damaged(dir, term);
   }
   // 2. Back from claim to claim. Every term counts up to the version at which the next took over.
   std::uint64_t last = UINT64_MAX;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -38,16 +39,21 @@ class EngineFixture : public testing::Test {
     config_ = MakeConfig(overrides);
     snapshot_.emplace("", kSize, 1, start_.state.term);
     start_.state.weights.assign(kSize, 0.0f);
-    engine_ =
-        std::make_unique<Engine>(config_, start_, *snapshot_,
-                                 EngineOptions{.run_dir = dir_.path(),
-                                               .fingerprint = 1,
-                                               .session = 7,
-                                               .slice = {.begin = 0, .size = kSize},
-                                               .exact = exact_,
-                                               .sum_ahead = sum_ahead_,
-                                               .may_cut = [this] { return exact_; },
-                                               .on_progress = [this] { progress_.release(); }});
+    engine_ = std::make_unique<Engine>(config_, start_, *snapshot_,
+                                       EngineOptions{.run_dir = dir_.path(),
+                                                     .fingerprint = 1,
+                                                     .session = 7,
+                                                     .slice = {.begin = 0, .size = kSize},
+                                                     .exact = exact_,
+                                                     .sum_ahead = sum_ahead_,
+                                                     .may_cut = [this] { return exact_; },
+                                                     .on_progress =
+                                                         [this] {
+                                                           progress_.release();
+                                                           auto* const held =
+                                                               hold_.exchange(nullptr);
+                                                           if (held) held->acquire();
+                                                         }});
   }
 
   static Config MakeConfig(const std::vector<std::string>& overrides) {
@@ -115,7 +121,8 @@ class EngineFixture : public testing::Test {
   }
 
   TempDir dir_;
-  bool exact_ = false, sum_ahead_ = false;  // for MakeEngine
+  bool exact_ = false, sum_ahead_ = false;             // for MakeEngine
+  std::atomic<std::binary_semaphore*> hold_{nullptr};  // the lane waits for it after its next work
   Config config_;
   Start start_;
   std::optional<wire::SnapshotWriter> snapshot_;

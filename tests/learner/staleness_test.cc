@@ -65,7 +65,6 @@ TEST(CertainNext, AreThoseThatNoOtherCanPrecede) {
       {"slot 0 can still send", {.bound = 0}, {2, 1}, {0}, {}},
       {"in the order of slots", {.bound = 0}, {2, 0, 1}, {3}, {0, 1, 2}},
       {"all are here", {.bound = 0}, {2, 0, 1}, {}, {0, 1, 2}},
-      {"two of slot 1, whose first actor died", {.bound = 0}, {1, 0, 1}, {2}, {0, 1, 1}},
       {"bound 1 may take others first", {.bound = 1}, {0}, {1}, {}},
       {"so may drop", {.bound = 0, .drop = true}, {0}, {1}, {}},
   };

@@ -62,8 +62,8 @@ TEST_F(ResumeTest, AJournalWhoseEndIsGoneIsNotCalledWhole) {
   std::filesystem::resize_file(run() / "journal/t0001-s000000", before.journal.offset);
   ExpectDone(Resume({"run.steps=48000"}), 48'000);
   EXPECT_THAT(said_, testing::ContainsRegex(fmt::format(
-                         "lost: at least [0-9]+ updates: metrics.jsonl has seen version "
-                         "[0-9]+, but the journal ends with version {}",
+                         "lost: at least [0-9,]+ updates?: metrics.jsonl has seen version "
+                         "[0-9,]+, but the journal ends with version {}",
                          before.version)));
 }
 
@@ -74,7 +74,7 @@ TEST_F(ResumeTest, WithoutAnyGoodCheckpointItIsRefused) {
   EXPECT_EQ(Resume({"run.steps=48000"}), 2);
   const std::string way = "starling replay " + run().string() + " --from-checkpoint --write";
   EXPECT_THAT(said_, HasSubstr("no good checkpoint"));
-  EXPECT_THAT(said_, HasSubstr("to make one from its journal: " + way));
+  EXPECT_THAT(said_, HasSubstr("its journal may make one: " + way));
   ExpectNothingLeft();
   // As it says.
   EXPECT_EQ(WaitFor(*Start("starling", {"replay", run().string(), "--from-checkpoint", "--write"})),

@@ -1,4 +1,6 @@
 // `starling stop`: a fleet that ends in order.
+#include <fstream>
+
 #include "learner/storage/checkpoint.h"
 #include "learner/storage/run_lock.h"
 #include "tests/system/run_fixture.h"
@@ -60,11 +62,17 @@ TEST_F(StopTest, NobodyIsThere) {
   const auto over = Stop();
   EXPECT_EQ(WaitFor(*over), 2);
   EXPECT_THAT(over->err(), HasSubstr("no learner of yours runs on it on this machine"));
-  const LockedFile redo = learner::LockRun(run());
+  // A redo has the run, or another host.
+  const LockedFile lock = learner::LockRun(run());
   const auto early = Stop();
   EXPECT_EQ(WaitFor(*early), 2);
-  EXPECT_THAT(early->err(), HasSubstr("no learner is ready yet, process id " +
+  EXPECT_THAT(early->err(), HasSubstr("no learner is ready to be stopped, but process id " +
                                       std::to_string(getpid()) + " on "));
+  std::ofstream(run() / "lock") << "process id 7 on elsewhere";
+  const auto elsewhere = Stop();
+  EXPECT_EQ(WaitFor(*elsewhere), 2);
+  EXPECT_THAT(elsewhere->err(), HasSubstr("call this on the learner's machine (process id 7 on "
+                                          "elsewhere has the run)"));
 }
 
 TEST_F(StopTest, OneThatDoesNotEndIsNotWaitedForForEver) {
@@ -104,7 +112,7 @@ TEST_F(StopTest, WhatIsLostIsSaid) {
   ASSERT_TRUE(Eventually([&] { return told() || !stop->Running(); }));
   learner->Signal(SIGKILL);
   EXPECT_EQ(WaitFor(*stop), 1);
-  EXPECT_THAT(stop->err(), HasSubstr("are lost: see its log for the reason"));
+  EXPECT_THAT(stop->err(), HasSubstr("without a checkpoint of its last updates; the newest is "));
   EXPECT_EQ(stop->out(), "");
 }
 

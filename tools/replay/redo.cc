@@ -113,6 +113,7 @@ class Redo {
       return kExitFailed;
     }
     // 2. Do it again, or name it. Nothing is missing where there are no states of actors.
+    missed_ = learner::MissedByMetrics(options_.run_dir, std::max(lost_.version, version()));
     const std::string why_not = WhyNot();
     if (lost_.updates == 0 && !why_not.empty()) return kExitDone;
     try {
@@ -124,7 +125,11 @@ class Redo {
               NameOf(newest_), error.what());
       return kExitFailed;
     }
-    if (!lost_.damaged) return kExitDone;
+    if (!lost_.damaged) {
+      if (missed_.empty()) return kExitDone;
+      LogWarn("lost: {}", missed_);
+      return kExitFailed;
+    }
     LogWarn("what came after version {} cannot be redone: the journal is damaged at {}",
             Grouped(std::max(lost_.version, version())), lost_.where);
     return kExitFailed;
@@ -221,8 +226,9 @@ class Redo {
       if (update && replayer.version() == version()) CompareWithNewest(replayer);
     }
     if (!replayer.difference().empty()) {
-      throw Impossible(replayer.difference() +
-                       " (was it trained by another program, or with other settings?)");
+      throw Impossible(
+          replayer.difference() +
+          (replayer.hole() ? "" : " (was it trained by another program, or with other settings?)"));
     }
     return replayer.Content();
   }
@@ -259,7 +265,7 @@ class Redo {
       learner::WriteCheckpoint(dir_, checkpoint);
     }
     LogInfo("wrote checkpoints/{}{}", learner::CheckpointName(checkpoint.term, checkpoint.version),
-            lost_.damaged ? "" : ": nothing is lost");
+            lost_.damaged || !missed_.empty() ? "" : ": nothing is lost");
   }
 
   const ReplayOptions& options_;
@@ -267,6 +273,7 @@ class Redo {
   const std::filesystem::path dir_, journal_;
   const learner::LastGoodResult newest_;
   learner::JournalTail lost_;
+  std::string missed_;  // MissedByMetrics
   const std::function<bool()> abandoned_ = WatchParent(options_.parent);
   const Clock& cpu_;
   const SteadyClock clock_;

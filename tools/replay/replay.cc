@@ -150,19 +150,20 @@ int RunReplay(const ReplayOptions& options) {
     throw UserError(fmt::format("version {} lies before the beginning of this replay, version {}",
                                 *options.until, first));
   }
+  if (last <= first && !options.until) {
+    return Fail(fmt::format("nothing was compared: no update follows version {}{}", first,
+                            journal.torn.empty() ? "" : "; " + journal.torn));
+  }
   JournalAhead ahead(options.run_dir, beginning.journal);
   Replayer replayer(config, ahead, std::move(beginning), fingerprint);
   Goal goal(options.run_dir);
   if (replayer.difference().empty()) Replay(ahead, last, replayer, goal);
   if (!replayer.difference().empty()) {
-    const std::string why = journal.damaged ? journal.torn
-                                            : "was it trained by another program or on another "
-                                              "kind of processor, or resumed with other settings?";
-    return Fail(fmt::format("{}: {}", replayer.difference(), why));
-  }
-  if (replayer.version() == first && !options.until) {
-    return Fail(fmt::format("nothing was compared: no update follows version {}{}", first,
-                            journal.torn.empty() ? "" : "; " + journal.torn));
+    if (replayer.hole()) return Fail(replayer.difference());
+    return Fail(replayer.difference() +
+                ": was it trained by another program or on another kind of processor, or resumed "
+                "with other settings?" +
+                (journal.torn.empty() ? "" : " Also, " + journal.torn));
   }
   // 3. Report the proof, or the reason why there is none.
   const bool proven = goal.passed() && goal.Error().empty();

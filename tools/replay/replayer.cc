@@ -52,6 +52,8 @@ bool Replayer::Do(const learner::JournalRecord& record) {
     Begin(*term);
   } else if (const auto* first = std::get_if<learner::EntropyRecord>(&record)) {
     Keep(version_, first->entropy);
+  } else if (std::holds_alternative<learner::GapRecord>(record)) {
+    after_gap_ = true;
   } else if (const auto* life = std::get_if<learner::LifeRecord>(&record)) {
     if (actors_.OnLife(*life)) ++counters_.breaks;
   } else if (const auto* death = std::get_if<learner::DeathRecord>(&record)) {
@@ -71,7 +73,10 @@ void Replayer::Begin(const learner::TermRecord& term) {
   actors_.Begin(term.term);
   held_.clear();
   if (term.version != version_) {
-    difference_ = fmt::format("the journal goes on at version {} after {}", term.version, version_);
+    difference_ =
+        fmt::format("the journal goes on at version {} after {}{}", term.version, version_,
+                    after_gap_ ? ": a write failed between them" : ": what was between is missing");
+    hole_ = true;
     return;
   }
   // Right if run.steps never changed; in newer journals an EntropyRecord follows and corrects it.

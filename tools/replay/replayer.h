@@ -65,6 +65,8 @@ class Replayer {
   std::uint64_t version() const { return version_; }
   std::uint64_t hashes() const { return hashes_; }  // compared so far and equal
   const std::string& difference() const { return difference_; }
+  // Whether that is because records are missing.
+  bool hole() const { return hole_; }
   learner::StateCopy Now() const { return lanes_.CaptureNow(); }
   // What a checkpoint of this version holds, right behind its update. Without term and position.
   learner::CheckpointContent Content();
@@ -103,6 +105,7 @@ class Replayer {
   std::vector<float> gradient_;  // scratch
   std::uint64_t version_, steps_, optimizer_step_, hashes_ = 0;
   std::string difference_;
+  bool after_gap_ = false, hole_ = false;
 };
 
 }  // namespace starling::replay

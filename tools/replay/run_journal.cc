@@ -13,8 +13,8 @@ namespace starling::replay {
 namespace {
 
 using learner::ArrivalRecord;
-using learner::JournalEnding;
 using learner::GapRecord;
+using learner::JournalEnding;
 using learner::JournalReader;
 using learner::JournalRecord;
 using learner::TermRecord;
@@ -51,10 +51,11 @@ std::string WhyItEnds(const JournalReader& reader, std::uint64_t version) {
 JournalSummary ScanJournal(const std::filesystem::path& run_dir) {
   JournalReader reader = Open(run_dir);
   // 1. The run's own first record comes first, or a segment that follows another one.
-  const bool pruned = reader.header().after.offset > 0;
   auto record = reader.Next();
   const auto* begin = record ? std::get_if<TermRecord>(&*record) : nullptr;
-  if (!pruned && (begin == nullptr || begin->version != 0)) {
+  // A learner that finds its journal lost begins another one with a later version.
+  const bool pruned = reader.header().after.offset > 0 || (begin != nullptr && begin->version > 0);
+  if (!pruned && begin == nullptr) {
     throw UserError(
         fmt::format("{} does not begin with the run: it was lost or damaged, so nothing "
                     "can be replayed",
@@ -62,7 +63,7 @@ JournalSummary ScanJournal(const std::filesystem::path& run_dir) {
   }
   // 2. The rest.
   JournalSummary summary{.header = reader.header(), .pruned = pruned, .torn = {}};
-  bool gap = false;
+  bool gap = false;  // at the end; a replay meets the others
   for (; record; record = reader.Next()) {
     gap = std::holds_alternative<GapRecord>(*record);
     const auto* update = std::get_if<UpdateRecord>(&*record);

@@ -18,8 +18,9 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/file_descriptor.h"
-#include "core/locked_file.h"
+#include "core/process.h"
 #include "learner/storage/checkpoint.h"
+#include "learner/storage/run_lock.h"
 #include "results/summary.h"
 #include "wire/runtime_dir.h"
 
@@ -79,13 +80,18 @@ OtherProcess FindLearner(const std::filesystem::path& run_dir) {
     // The descriptor is of the right process if the owner has not changed meanwhile.
     if (learner.found() && wire::RuntimeDir::FindOwner(root, run_dir) == pid) return learner;
   }
-  if (IsLocked(run_dir / "lock")) {  // a redo (tools/replay/redo.h), before the next learner
-    throw UserError(fmt::format("{}: no learner is ready yet, {} prepares for one; call again",
-                                run_dir.string(), ReadFile(run_dir / "lock")));
+  const std::optional<std::string> holder = learner::LockHolder(run_dir);
+  if (holder && holder->ends_with(" on " + HostName())) {
+    // A redo (tools/replay/redo.h) before the next learner, or starling prune.
+    throw UserError(
+        fmt::format("{}: no learner is ready to be stopped, but {} is at work on the "
+                    "run; call again",
+                    run_dir.string(), *holder));
   }
   throw UserError(
       run_dir.string() +
-      ": no learner of yours runs on it on this machine; call this on the learner's machine");
+      ": no learner of yours runs on it on this machine; call this on the learner's machine" +
+      (holder ? fmt::format(" ({} has the run)", *holder) : ""));
 }
 
 // Returns "" if there is none.
@@ -135,8 +141,9 @@ int RunStop(const StopOptions& options, const Clock& clock) {
   if (!AllIsSaved(run_dir, summary_before)) {
     std::fprintf(
         stderr,
-        "starling: the learner (process %d) has ended, and its updates after its last checkpoint, "
-        "%s, are lost: see its log for the reason\n",
+        "starling: the learner (process %d) has ended without a checkpoint of its last updates; "
+        "the "
+        "newest is %s: see its log for the reason. A resume does again what the journal holds\n",
         learner.pid(), last.c_str());
     return kExitFailed;
   }

@@ -10,6 +10,7 @@
 #include "learner/storage/checkpoint.h"
 #include "tests/learner/storage/checkpoint_fixture.h"
 #include "tests/support/error_of.h"
+#include "tests/support/in_child.h"
 #include "tests/support/temp_dir.h"
 
 namespace starling::learner {
@@ -101,6 +102,18 @@ TEST_F(ActorStatesTest, PruneRemovesThemWithTheirCheckpointAndKeepsTheNewestCut)
   EXPECT_FALSE(std::filesystem::exists(StatesOf(dir_, 1, 10)));
   EXPECT_TRUE(std::filesystem::exists(StatesOf(dir_, 1, 20)));
   EXPECT_FALSE(std::filesystem::exists(StatesOf(dir_, 1, 60)));
+}
+
+// On a full disk they would only take the room of the next.
+TEST_F(ActorStatesTest, GoWhereTheirWeightsCannotBeWritten) {
+  const Checkpoint cut = MakeCut(1, 10);
+  const auto states = dir_ / "states";
+  WriteActorStates(states, *cut.actors);
+  const auto room = std::filesystem::file_size(states);
+  std::filesystem::remove(states);
+  const FileSizeLimit limit(room);  // less than the weights take
+  EXPECT_THROW(WriteCheckpoint(dir_.path(), cut), std::system_error);
+  EXPECT_TRUE(std::filesystem::is_empty(dir_.path()));
 }
 
 // A shard-0 writer commits the parts; the states are there before.

@@ -210,7 +210,7 @@ TEST_F(JournalLineTest, ADiskThatFillsUpLeavesTheRecordsBeforeItWhole) {
     }
     EXPECT_FALSE(writer.complete());
     EXPECT_THAT(writer.error(), HasSubstr("cannot write " + segment(1).string()));
-    EXPECT_EQ(writer.position().offset, 872u);
+    EXPECT_EQ(writer.position().offset, 881u) << "behind the record of the gap";
     EXPECT_EQ(writer.TakeSync().Run(), "");
   }
   EXPECT_EQ(reported, 1);
@@ -221,7 +221,15 @@ TEST_F(JournalLineTest, ADiskThatFillsUpLeavesTheRecordsBeforeItWhole) {
   EXPECT_EQ(records.back(), JournalRecord(GapRecord{}));
   const JournalTail tail = TailOf(journal(), {});
   EXPECT_TRUE(tail.damaged);
-  EXPECT_EQ(tail.where, segment(1).string() + ", byte 881, where a write failed");
+  EXPECT_EQ(tail.where, segment(1).string() + ", byte 872, where a write failed");
+}
+
+// A record of a gap is no header.
+TEST_F(JournalLineTest, ASegmentWithoutRoomForItsHeaderStaysEmpty) {
+  const FileSizeLimit limit(30);
+  JournalWriter writer(journal(), kHeader);
+  EXPECT_FALSE(writer.complete());
+  EXPECT_EQ(std::filesystem::file_size(segment(1)), 0u);
 }
 
 TEST_F(JournalLineTest, ADirectoryThatCannotBeMadeIsAnError) {

@@ -64,6 +64,22 @@ TEST_F(JournalTest, ATornTailEndsAtTheLastWholeRecord) {
   }
 }
 
+// Even one that points behind the end of the file, which a killed writer leaves too.
+TEST_F(JournalTest, ALengthThatContradictsItsKindIsDamage) {
+  const auto offsets = WriteOneOfEach();
+  const std::string bytes = ReadFile(segment(1));
+  for (std::size_t record = 0; record < OneOfEach().size(); ++record) {
+    for (const int byte : {1, 2}) {
+      std::string flipped = bytes;
+      flipped[offsets[record] + static_cast<std::size_t>(byte)] ^= 0x10;
+      SegmentReader reader(dir_.Write("flipped", flipped));
+      for (std::size_t i = 0; i < record; ++i) EXPECT_TRUE(reader.Next());
+      EXPECT_FALSE(reader.Next());
+      EXPECT_EQ(reader.ending(), JournalEnding::kDamaged) << record << ", byte " << byte;
+    }
+  }
+}
+
 TEST_F(JournalTest, AFlippedBitAnywhereIsFound) {
   const auto offsets = WriteOneOfEach();
   const std::string bytes = ReadFile(segment(1));

@@ -105,6 +105,14 @@ TEST_F(TermsTest, AClaimThatWasNotFinishedIsPassedOver) {
   EXPECT_EQ(ClaimTerm(dir_.path(), CheckpointId{1, 10}), 3u);
 }
 
+// A claim without a word wrote nothing; where its term has checkpoints, the word was lost.
+TEST_F(TermsTest, AnEmptyClaimBesideItsCheckpointsIsDamaged) {
+  ClaimTerm(dir_.path(), std::nullopt);
+  Write(1, 10);
+  const auto path = dir_.Write("t0001.term", "");
+  EXPECT_THAT(RunLine(dir_.path()).damaged(), HasSubstr(path.string()));
+}
+
 TEST_F(TermsTest, ADamagedClaimIsReported) {
   ClaimTerm(dir_.path(), std::nullopt);
   Write(1, 10);

@@ -95,6 +95,19 @@ TEST(ReplayOverTerms, ARestoredActorWithoutAStateIsAnError) {
 
 // ---- from a cut
 
+// After a full disk the run went on without a journal up to the version of its next checkpoint.
+TEST(ReplayOverTerms, WhereAWriteFailedTheReplayEndsAndSaysSo) {
+  JournalledRun run;
+  run.BeginTerm();
+  run.Join(0), run.Join(1);
+  run.Train(2);
+  run.journal->Append(learner::GapRecord{});
+  run.BeginTerm(5, run.journal->position());
+  run.Replay(6);
+  EXPECT_EQ(run.difference,
+            "the journal goes on at version 5 after 2: a write failed between them");
+}
+
 TEST(ReplayFromACut, TheTermGoesOn) {
   JournalledRun whole;
   whole.BeginTerm();

@@ -152,8 +152,16 @@ TEST_F(RunJournalTest, AVersionThatThereIsNotIsAnsweredWithThoseThereAre) {
   }
 }
 
-TEST_F(RunJournalTest, AJournalThatLacksItsBeginningIsNoStory) {
+TEST_F(RunJournalTest, OneThatBeginsLaterLacksWhatCameBefore) {
   Write(false);
+  EXPECT_TRUE(ScanJournal(dir_.path()).pruned);
+}
+
+TEST_F(RunJournalTest, AJournalThatLacksItsBeginningIsNoStory) {
+  {
+    learner::JournalWriter journal(dir_ / "journal", {.seed = 3, .fingerprint = 9, .term = 1});
+    journal.Append(learner::HashRecord{0, 77});
+  }
   EXPECT_THAT(ErrorOf([&] { ScanJournal(dir_.path()); }), HasSubstr("does not begin with the run"));
 }
 
