@@ -17,7 +17,6 @@
 #include "core/text.h"
 #include "learner/apply/optimizer.h"
 #include "results/trained.h"
-#include "wire/snapshot.h"
 
 namespace starling::bench {
 namespace {
@@ -140,17 +139,15 @@ Result MeasureStartup(const Site& site) {
 }
 
 Result MeasureMemory(const Site& site) {
-  constexpr double kActorLimitMb = 150, kLearnerRoomMb = 64;
-  // 1. The learner's limit allows for weights, optimizer state and snapshots; the gradient buffers
-  // of all actors; a checkpoint being written and one waiting.
-  const Config config = LoadConfig(site.config);
-  const std::size_t floats = results::InitialNetOf(config).layout.size();
-  const auto slots = static_cast<double>(learner::MakeOptimizerSpec(config.optimizer).slots.size());
+  constexpr double kActorLimitMb = 150;
+  // 1. The learner's limit.
+  const Config config = LoadConfig(site.config, {Set("actors.count", kCostActors)});
+  const std::size_t floats = results::LayoutOf(config).size(),
+                    slots = learner::MakeOptimizerSpec(config.optimizer).slots.size();
   const double vector_mb = 4.0 * static_cast<double>(floats) / 1e6;
-  const double weights_mb = vector_mb * (static_cast<double>(wire::kSnapshotSlots) + 1 + slots);
-  const auto buffers = static_cast<double>(kCostActors * config.updates.in_flight);
-  const double gradients_mb = vector_mb * (buffers + 2 * (1 + slots));
-  const double limit_mb = weights_mb + kLearnerRoomMb + gradients_mb;
+  const LearnerVectors vectors = LearnerVectorsOf(config);
+  const double gradients_mb = vector_mb * vectors.gradients;
+  const double limit_mb = vector_mb * vectors.state + kLearnerRoomMb + gradients_mb;
   // 2. Read the peaks a hundred times a second during a run.
   PeakWatch peaks;
   const TrainingRun run(

@@ -3,16 +3,15 @@
 // gradient with 16 and with 1,024 members.
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <string>
+#include <vector>
 
 #include "bench/figure.h"
 #include "bench/scripted_fleet.h"
 #include "bench/stats.h"
 #include "core/config/config.h"
 #include "core/text.h"
-#include "learner/apply/optimizer.h"
 #include "results/trained.h"
-#include "wire/snapshot.h"
 
 namespace starling::bench {
 namespace {
@@ -45,12 +44,10 @@ void MeasureNet(const Site& site, int hidden, Result& result) {
     ratios.push_back(rates.back() / copies.back());
   }
   const double peak_mb = learner.Stop(), ratio = Median(ratios);
-  // 2. The memory that there must be: the newest weights, their snapshots, the optimizer's state, a
-  // buffer for each gradient in flight, a checkpoint that is written and one that waits.
-  const auto slots = static_cast<double>(learner::MakeOptimizerSpec(config.optimizer).slots.size());
-  const double vectors = 1 + static_cast<double>(wire::kSnapshotSlots) + slots +
-                         static_cast<double>(kActors * config.updates.in_flight) + 2 * (1 + slots);
-  const double limit_mb = vectors * vector_mb + 64;
+  // 2. The memory, beside its formula.
+  const LearnerVectors by_formula = LearnerVectorsOf(config);
+  const double vectors = by_formula.state + by_formula.gradients;
+  const double limit_mb = vectors * vector_mb + kLearnerRoomMb;
   const std::string weights = HumanCount(static_cast<double>(floats));
   result.rows.push_back(
       {.what = fmt::format("{} weights, {} actors, ipc, {} lanes: gradients/s beside memcpy",
@@ -62,8 +59,8 @@ void MeasureNet(const Site& site, int hidden, Result& result) {
   result.rows.push_back(
       {.what = fmt::format("{} weights: the learner's memory at its peak", weights),
        .measured = fmt::format("{:.0f} MB", peak_mb),
-       .wanted = fmt::format("≤ {:.0f} MB: 4 bytes × {} × {:.0f} + 64 MB", limit_mb,
-                             Grouped(floats), vectors),
+       .wanted = fmt::format("≤ {:.0f} MB: 4 bytes × {} × {:.0f} + {} MB", limit_mb,
+                             Grouped(floats), vectors, kLearnerRoomMb),
        .holds = peak_mb <= limit_mb});
   result.json[weights] = {{"weights", floats},
                           {"gradients_per_second", rates},

@@ -1,12 +1,11 @@
 // Runs of many gradients: ten million through real processes whose learner is killed every minute,
 // a hundred million through the engine on a fake clock, with actors that die and that are late.
-// Memory and journal must stay flat, and what is kept must repeat to the same bits.
+// Memory and journal do not grow, and a replay of the part that is kept gives the same bits.
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstring>
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -40,7 +39,7 @@ std::vector<std::string> Arguments(const fs::path& config, const fs::path& dir,
 
 // ---- the learner
 
-LearnerProcess::LearnerProcess(const Site& site, const std::string& name, fs::path config,
+LearnerProcess::LearnerProcess(const Site& site, const std::string& name, const fs::path& config,
                                const std::vector<std::string>& overrides)
     : dir_(site.scratch / name),
       job_(site.programs / "starling-learner", Arguments(config, dir_.path, overrides)) {
@@ -68,16 +67,14 @@ learner::RunStatus LearnerProcess::Status() {
   return newest;
 }
 
-double LearnerProcess::PeakMb() { return bench::PeakMb(pid_).value_or(0); }
-
 double LearnerProcess::Stop() {
   job_.Signal(SIGTERM);
-  double peak = PeakMb();
+  double peak = PeakMb(pid_).value_or(0);
   const SteadyClock clock;
   for (const std::int64_t end = clock.NowMs() + kFleetPatienceMs; clock.NowMs() < end;) {
     job_.Read();
     if (job_.Reap()) return peak;
-    peak = std::max(peak, PeakMb());
+    peak = std::max(peak, PeakMb(pid_).value_or(0));
     ::poll(nullptr, 0, 1);
   }
   Fail("does not end");
@@ -120,9 +117,8 @@ double ScriptedFleet::PushAll(double seconds) {
   return static_cast<double>(applied() - before) / spent;
 }
 
-std::uint64_t ScriptedFleet::PushInTurn(double seconds) {
+void ScriptedFleet::PushInTurn(double seconds) {
   const SteadyClock clock;
-  const std::uint64_t before = applied();
   const std::int64_t end = clock.NowNs() + static_cast<std::int64_t>(seconds * 1e9);
   for (std::size_t i = 0; clock.NowNs() < end; ++i) {
     Actor& actor = actors_[i % actors_.size()];
@@ -131,7 +127,6 @@ std::uint64_t ScriptedFleet::PushInTurn(double seconds) {
     Push(actor);
     Await("answer", actor, [&] { return actor.applied > applied_before; });
   }
-  return applied() - before;
 }
 
 std::uint64_t ScriptedFleet::applied() const {
@@ -163,11 +158,9 @@ void ScriptedFleet::Push(Actor& actor) {
   actor.buffers->Pushed(*free, actor.header.sequence);
 }
 
-bool ScriptedFleet::Receive(Actor& actor) {
+void ScriptedFleet::Receive(Actor& actor) {
   wire::Envelope envelope;
-  bool any = false;
   while (actor.socket->Receive(envelope)) {
-    any = true;
     const wire::DecodeResult decoded = wire::Decode(envelope.frames(), floats_);
     if (!decoded) throw std::runtime_error(wire::RefusalName(decoded.refusal));
     const wire::Message& message = decoded.message;
@@ -186,7 +179,6 @@ bool ScriptedFleet::Receive(Actor& actor) {
       throw std::runtime_error("the learner has sent an actor away: " + leave->text);
     }
   }
-  return any;
 }
 
 void ScriptedFleet::OnWelcome(Actor& actor, const wire::Header& header,
@@ -200,8 +192,9 @@ void ScriptedFleet::OnWelcome(Actor& actor, const wire::Header& header,
   actor.buffers = std::make_unique<wire::GradientBuffersClient>(welcome.buffers, floats_);
   const auto count =
       static_cast<std::size_t>(ParseConfig(welcome.config, "welcome").updates.in_flight);
-  for (std::size_t i = 0; i < count; ++i)
+  for (std::size_t i = 0; i < count; ++i) {
     std::ranges::copy(gradient_, actor.buffers->floats(i).begin());
+  }
 }
 
 void ScriptedFleet::Await(const char* what, Actor& actor, const std::function<bool()>& done) {

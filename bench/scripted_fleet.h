@@ -6,8 +6,9 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,15 +25,13 @@ class LearnerProcess {
  public:
   // Starts a learner of `config` over a new run directory, and waits until it listens. Throws
   // std::runtime_error with the end of its output.
-  LearnerProcess(const Site& site, const std::string& name, std::filesystem::path config,
+  LearnerProcess(const Site& site, const std::string& name, const std::filesystem::path& config,
                  const std::vector<std::string>& overrides);
 
   const std::string& endpoint() const { return endpoint_; }
-  // The newest line of its metrics. It writes one every second.
+  // The newest line of its metrics (run.metrics_s).
   learner::RunStatus Status();
-  // Its resident memory at its peak, shared memory included.
-  double PeakMb();
-  // Ends it in order: it writes a last checkpoint. Returns the peak until then.
+  // Ends it in order: it writes a last checkpoint. Returns the peak of its memory until then.
   double Stop();
 
  private:
@@ -53,8 +52,7 @@ class ScriptedFleet {
   // second.
   double PushAll(double seconds);
   // One gradient at a time: the next actor pushes when the gradient of the last was answered.
-  // Returns their number.
-  std::uint64_t PushInTurn(double seconds);
+  void PushInTurn(double seconds);
 
  private:
   struct Actor {
@@ -66,8 +64,8 @@ class ScriptedFleet {
   };
   void Send(Actor& actor, const wire::Body& body, std::span<const float> tensor = {});
   void Push(Actor& actor);
-  // Handles the messages that are here. Returns whether there were any.
-  bool Receive(Actor& actor);
+  // Handles the messages that are here.
+  void Receive(Actor& actor);
   void OnWelcome(Actor& actor, const wire::Header& header, const wire::Welcome& welcome);
   void Await(const char* what, Actor& actor, const std::function<bool()>& done);
   std::uint64_t applied() const;

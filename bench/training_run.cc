@@ -16,11 +16,13 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "learner/apply/optimizer.h"
 #include "results/eval_results.h"
 #include "results/summary.h"
 #include "results/trained.h"
 #include "tools/sweep/grid.h"
 #include "tools/sweep/sweep.h"
+#include "wire/snapshot.h"
 
 namespace starling::bench {
 namespace {
@@ -236,6 +238,13 @@ std::string WhyRefused(const fs::path& config, const std::vector<std::string>& o
     const std::string text = error.what();
     return text.substr(0, text.find('\n'));
   }
+}
+
+LearnerVectors LearnerVectorsOf(const Config& config) {
+  const auto slots = static_cast<double>(learner::MakeOptimizerSpec(config.optimizer).slots.size());
+  const auto buffers = static_cast<double>(config.actors.count * config.updates.in_flight);
+  return {.state = static_cast<double>(wire::kSnapshotSlots) + 1 + slots,
+          .gradients = buffers + 2 * (1 + slots)};
 }
 
 std::vector<int> ChildrenOf(int pid) {

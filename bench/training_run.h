@@ -118,6 +118,15 @@ void ForEachRun(const Site& site, const GridPlan& plan,
 std::string WhyRefused(const std::filesystem::path& config,
                        const std::vector<std::string>& overrides);
 
+// The formula of a learner's memory, as vectors of the net's size: the newest weights, their
+// snapshots and the optimizer's state; a buffer for each gradient in flight, a checkpoint that is
+// written and one that waits. Beside them it may have kLearnerRoomMb.
+struct LearnerVectors {
+  double state = 0, gradients = 0;
+};
+LearnerVectors LearnerVectorsOf(const Config& config);
+inline constexpr double kLearnerRoomMb = 64;
+
 std::vector<int> ChildrenOf(int pid);
 // Return the resident memory of a process, shared memory included: at its peak and now; nullopt if
 // it has ended.

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <fstream>
+#include <iterator>
 #include <numeric>
 #include <system_error>
 #include <utility>
@@ -147,6 +149,14 @@ std::string ReadRegularFile(const std::filesystem::path& path, std::uint64_t lim
   if (S_ISDIR(status.st_mode)) Fail(EISDIR, "read", path);
   if (!S_ISREG(status.st_mode)) Fail(EINVAL, "read", path);
   return ReadFile(path, limit);
+}
+
+std::string ReadFileEnd(const std::filesystem::path& path, std::uint64_t limit) {
+  std::ifstream file(path, std::ios::ate);
+  if (!file) return "";
+  const std::streamoff size = file.tellg();
+  file.seekg(std::max<std::streamoff>(0, size - static_cast<std::streamoff>(limit)));
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 }  // namespace starling

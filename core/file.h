@@ -53,7 +53,9 @@ void SyncDirectory(const std::filesystem::path& directory);
 // `limit` bytes, before it holds more than twice as many.
 std::string ReadFile(const std::filesystem::path& path,
                      std::uint64_t limit = std::numeric_limits<std::uint64_t>::max());
-// The same, but refuses pipes and devices, whose content may never end.
+// Returns its last bytes, at most `limit`; "" if it cannot be read.
+std::string ReadFileEnd(const std::filesystem::path& path, std::uint64_t limit);
+// As ReadFile, but refuses pipes and devices, whose content may never end.
 std::string ReadRegularFile(const std::filesystem::path& path, std::uint64_t limit = kMaxReadBytes);
 
 }  // namespace starling

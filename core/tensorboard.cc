@@ -9,7 +9,6 @@
 #include <bit>
 #include <cerrno>
 #include <chrono>
-#include <climits>
 #include <system_error>
 
 #include "core/process.h"

@@ -168,7 +168,7 @@ void Pipeline::Launch(const Judge::Update& decided) {
 }
 
 void Pipeline::AddAhead() {
-  // 1. Give back the memory of what was added.
+  // 1. Free the memory of the gradients that were added.
   if (part_ && !part_->update.Summed()) return;
   if (part_) {
     for (const std::uint64_t ticket : part_->tickets) {
@@ -180,7 +180,7 @@ void Pipeline::AddAhead() {
     part_.reset();
   }
   if (!idle()) return;  // at most one part is on its way
-  // 2. Add what has become certain since.
+  // 2. Add the gradients that have become certain.
   const std::vector<HeldGradient> certain = CertainNext(judge_.rules(), judge_.state());
   if (over() || certain.size() <= summed_.size()) return;
   part_ = std::make_unique<Part>();

@@ -43,8 +43,7 @@ struct Received {
 class Pipeline {
  public:
   // `on_progress` is called by a thread of the applier after a version is finished, or a part of a
-  // sum is added. All references
-  // must outlive the pipeline.
+  // sum is added. All references must outlive the pipeline.
   Pipeline(const Config& config, TrainingState state, wire::SnapshotWriter& snapshot,
            JournalWriter& journal, Counters& counters, std::function<void()> on_progress);
 

@@ -170,7 +170,7 @@ std::vector<ActorStatus> StatusReporter::JoinedActors(bool all) {
   return joined;
 }
 
-// The journal is flushed first: no line tells of an update that it may lack.
+// Flushes the journal first: after a kill it has every update that a line has counted.
 void StatusReporter::WriteMetrics(const RunStatus& status) {
   engine_.journal().Flush();
   if (!metrics_.Write(MetricsLine(status))) {

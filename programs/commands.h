@@ -1,5 +1,5 @@
-// The subcommands of `starling` with their options. CLI11 checks the values and fills `Options`; what
-// the commands do is in cli.cc.
+// The command line's grammar: subcommands, options, the checks of their values. cli.cc runs the
+// commands.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
@@ -185,14 +183,9 @@ std::vector<MetricPoint> ParseMetrics(const std::string& text, int& damaged) {
 }
 
 std::vector<MetricPoint> NewestMetrics(const fs::path& run_dir) {
-  constexpr std::streamoff kBytes = 1 << 20;  // a thousand lines or so
-  std::ifstream file(run_dir / "metrics.jsonl", std::ios::ate);
-  if (!file) return {};
-  const std::streamoff size = file.tellg();
-  file.seekg(std::max<std::streamoff>(0, size - kBytes));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  int damaged = 0;  // the first line is cut
-  return ParseMetrics(text, damaged);
+  constexpr std::uint64_t kBytes = 1 << 20;  // a thousand lines or so
+  int damaged = 0;                           // the first line is cut
+  return ParseMetrics(ReadFileEnd(run_dir / "metrics.jsonl", kBytes), damaged);
 }
 
 LoadedRun LoadRun(const fs::path& dir) {

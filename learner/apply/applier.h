@@ -7,8 +7,9 @@
 // (the network thread); so do CaptureNow and CaptureInto, or to another one while that thread calls
 // nothing else. Completed may be called from any.
 // Invariants: an Update and the gradients it names belong to the applier from Submit until
-// Completed() >= its version, from SumAhead until Summed(). At most capacity() updates are unfinished. Version v is completed
-// only when every version before it is, and the newest snapshot holds all of them.
+// Completed() >= its version, from SumAhead until Summed(). At most capacity() updates are
+// unfinished. Version v is completed only when every version before it is, and the newest snapshot
+// holds all of them.
 #pragma once
 
 #include <atomic>
@@ -40,11 +41,10 @@ struct GradientRef {
 // makes it; the applier reads all fields, and writes only the results.
 struct Update {
   std::uint64_t version = 0;  // produced by it; the previously submitted version + 1
-  std::vector<GradientRef>
-      gradients;  // in the order of the sum; at least one, or a sum before them
-  // Weights of the gradients before these, which SumAhead has added up; 0: there are none.
-  double weight_before = 0;
-  bool only_sum = false;  // given to SumAhead
+  // In the order of the sum. There may be none if a sum was begun.
+  std::vector<GradientRef> gradients;
+  double weight_before = 0;  // of the gradients that SumAhead has added up before these
+  bool only_sum = false;     // a part for SumAhead: nothing is applied
   double lr = 0;
   double scale = 1;                    // factor of the step after the normalisation
   std::uint64_t optimizer_step = 1;    // number of updates including this one

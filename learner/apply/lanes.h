@@ -70,7 +70,7 @@ class Lanes final : public Applier {
   // Each lane writes its own slice only; the network thread reads when idle.
   AlignedFloats weights_;
   std::vector<AlignedFloats> state_;
-  AlignedFloats ahead_;  // what SumAhead has added up for the next update; made when it is needed
+  AlignedFloats ahead_;  // the sum of SumAhead; allocated by its first call
 
   // The network thread's.
   std::uint64_t submitted_;

@@ -124,8 +124,6 @@ std::optional<JournalRecord> Decode(std::size_t kind, std::string_view payload) 
   }
 }
 
-}  // namespace
-
 // Returns the payload's length of alternative `kind` with empty lists, or nullopt.
 template <std::size_t kAlternative = 0>
 std::optional<std::size_t> ShortestPayload(std::size_t kind) {
@@ -140,6 +138,8 @@ std::optional<std::size_t> ShortestPayload(std::size_t kind) {
     return bytes.size();
   }
 }
+
+}  // namespace
 
 bool MayBeRecord(std::string_view begin) {
   constexpr std::size_t kItem = 16;  // bytes of an UpdateRecord::Item

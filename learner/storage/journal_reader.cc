@@ -213,11 +213,11 @@ JournalTail TailOf(const std::filesystem::path& journal, JournalPosition from) {
   JournalReader reader(journal, from);
   JournalTail tail{.end = from};
   std::string gap;  // where the first is
-  for (JournalPosition before = from; const auto record = reader.Next();) {
+  while (const auto record = reader.Next()) {
     if (gap.empty() && std::holds_alternative<GapRecord>(*record)) {
-      gap = fmt::format("{}, byte {}, where a write failed", reader.path().string(), before.offset);
+      gap = fmt::format("{}, byte {}, where a write failed", reader.path().string(),
+                        reader.position().offset - kJournalFrame);  // it is a frame alone
     }
-    before = reader.position();
     const auto* update = std::get_if<UpdateRecord>(&*record);
     if (update == nullptr) continue;
     ++tail.updates;

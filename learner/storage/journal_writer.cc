@@ -164,19 +164,20 @@ bool JournalWriter::Fail(const char* what, int error) {
   // 1. Best effort: cut off the written part of the buffer, so that the segment ends with a whole
   // record. A reader stops at a torn tail anyway.
   const auto end = static_cast<off_t>(written_);
-  bool cut = ::ftruncate(file_->get(), end) == 0;
+  const auto cut = [&] { return ::ftruncate(file_->get(), end) == 0; };
+  const bool whole = cut();
   buffer_.clear();
   SetIncomplete(fmt::format("cannot {} {}: {}; the journal ends at byte {}", what, path().string(),
                             std::generic_category().message(error), written_));
-  // 2. Say so there, if there is room and the header is. Later positions lie behind it.
+  // 2. A record says so there, if the header is written and there is room. Later positions lie
+  // behind it.
+  if (!whole || written_ == 0) return false;
   std::string gap;
   AppendRecord(gap, GapRecord{});
-  if (cut && written_ > 0) {
-    if (::pwrite(file_->get(), gap.data(), gap.size(), end) == std::ssize(gap)) {
-      written_ += gap.size();
-    } else {
-      cut = ::ftruncate(file_->get(), end) == 0;
-    }
+  if (::pwrite(file_->get(), gap.data(), gap.size(), end) == std::ssize(gap)) {
+    written_ += gap.size();
+  } else {
+    cut();
   }
   return false;
 }

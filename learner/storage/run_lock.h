@@ -14,8 +14,8 @@ namespace starling::learner {
 // Takes the lock on `run_dir`, until the returned object or the process ends. Throws UserError
 // naming the holder if another learner has it, or if the file cannot be written.
 LockedFile LockRun(const std::filesystem::path& run_dir);
-// Returns who has the lock, "process id 12 on host" or "an unknown process id"; nullopt if nobody
-// has.
+// Returns the holder of the lock, as "process id 12 on host"; "an unknown process id" if the file
+// does not say; nullopt if the lock is free.
 std::optional<std::string> LockHolder(const std::filesystem::path& run_dir);
 
 }  // namespace starling::learner

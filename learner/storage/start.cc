@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
 #include "core/error.h"
+#include "core/file.h"
 #include "core/log.h"
 #include "core/text.h"
 #include "learner/apply/optimizer.h"
@@ -72,12 +73,10 @@ Start FromCheckpoint(const Config& config, Checkpoint from, const std::filesyste
 
 // Returns the last whole line of metrics.jsonl, if the learner of `term` has written it.
 std::optional<RunStatus> LastReport(const std::filesystem::path& run_dir, std::uint32_t term) {
-  constexpr std::streamoff kBytes = 256 * 1024;  // a few long lines
-  std::ifstream file(run_dir / "metrics.jsonl", std::ios::ate);
-  if (!file) return std::nullopt;
-  file.seekg(std::max<std::streamoff>(0, file.tellg() - kBytes));
+  constexpr std::uint64_t kBytes = 256 * 1024;  // a few long lines
+  std::istringstream lines(ReadFileEnd(run_dir / "metrics.jsonl", kBytes));
   std::optional<RunStatus> last;
-  for (std::string line; std::getline(file, line);) {
+  for (std::string line; std::getline(lines, line);) {
     if (auto status = ParseStatus(line)) last = std::move(status);
   }
   return last && last->term == term ? last : std::nullopt;
@@ -144,7 +143,7 @@ void CheckStart(const Config& config, const InitialNet& net, const std::filesyst
                 bool resume) {
   const auto dir = run_dir / "checkpoints";
   if (const RunLine line(dir); resume && !line.damaged().empty()) {
-    throw UserError(line.damaged() + "; remove it, and every checkpoint counts");
+    throw UserError(line.damaged());
   }
   if (!resume && !ListCheckpoints(dir).empty()) {
     throw UserError(run_dir.string() + " has been trained already; --resume continues it");

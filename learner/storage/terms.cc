@@ -50,20 +50,22 @@ std::optional<Claim> ReadClaim(const std::filesystem::path& dir, std::uint32_t t
 
 std::string Damaged(const std::filesystem::path& dir, std::uint32_t term) {
   return fmt::format(
-      "{} is damaged: it names no checkpoint, so nothing says which of term {} count",
+      "{} is damaged: it names no checkpoint, so nothing says which of term {} count; remove it, "
+      "and every checkpoint counts",
       ClaimPath(dir, term).string(), term);
 }
 
-// Whether `dir` holds a checkpoint of `term`.
+std::optional<std::uint64_t> TermOfCheckpoint(std::string_view name) {
+  for (const std::string_view suffix : {kCheckpointSuffix, std::string_view()}) {
+    if (const auto checkpoint = ParseCheckpointName(name, suffix)) return checkpoint->term;
+  }
+  return std::nullopt;
+}
+
 bool HasCheckpointOf(const std::filesystem::path& dir, std::uint32_t term) {
   const std::filesystem::directory_iterator all(dir);
   return std::any_of(begin(all), end(all), [&](const auto& entry) {
-    const std::string name = entry.path().filename().string();
-    for (const std::string_view suffix : {kCheckpointSuffix, std::string_view()}) {
-      const auto checkpoint = ParseCheckpointName(name, suffix);
-      if (checkpoint && checkpoint->term == term) return true;
-    }
-    return false;
+    return TermOfCheckpoint(entry.path().filename().string()) == term;
   });
 }
 
@@ -102,9 +104,7 @@ std::uint32_t NewestTerm(const std::filesystem::path& dir) {
   for (const auto& entry : std::filesystem::directory_iterator(dir)) {
     const std::string name = entry.path().filename().string();
     see(TermOfClaim(name));
-    for (const std::string_view suffix : {kCheckpointSuffix, std::string_view()}) {
-      if (const auto checkpoint = ParseCheckpointName(name, suffix)) see(checkpoint->term);
-    }
+    see(TermOfCheckpoint(name));
   }
   // Older programs counted terms in one file.
   if (const auto old = dir / "term"; std::filesystem::is_regular_file(old)) {
@@ -116,7 +116,8 @@ std::uint32_t NewestTerm(const std::filesystem::path& dir) {
 }
 
 RunLine::RunLine(const std::filesystem::path& dir) {
-  // 1. The newest claim that was finished. One without a word wrote nothing.
+  // 1. The newest claim that was finished. A learner that left one without a word wrote nothing
+  // else; if its term has checkpoints, the word was lost later.
   std::uint32_t term = NewestTerm(dir);
   std::optional<Claim> claim;
   for (; term > 0; --term) {

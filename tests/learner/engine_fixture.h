@@ -47,13 +47,13 @@ class EngineFixture : public testing::Test {
                                                      .exact = exact_,
                                                      .sum_ahead = sum_ahead_,
                                                      .may_cut = [this] { return exact_; },
-                                                     .on_progress =
-                                                         [this] {
-                                                           progress_.release();
-                                                           auto* const held =
-                                                               hold_.exchange(nullptr);
-                                                           if (held) held->acquire();
-                                                         }});
+                                                     .on_progress = [this] { OnProgress(); }});
+  }
+
+  // In a thread of the applier.
+  void OnProgress() {
+    progress_.release();
+    if (auto* const hold = hold_.exchange(nullptr)) hold->acquire();
   }
 
   static Config MakeConfig(const std::vector<std::string>& overrides) {

@@ -51,7 +51,7 @@ TEST_F(SumAheadTest, FreesMemoryAndKeepsTheOrder) {
   EXPECT_EQ(Weight(), -0.9375f);  // (4 * 0.5 + 8 * 1.5 + 4 * 0.25) / 16
   TakeReplies(1);
   EXPECT_THAT(answers_, ElementsAre(Pair(0, "merged"), Pair(1, "merged"), Pair(2, "merged")));
-  // The next sum begins anew.
+  // The next update has a sum of its own.
   AwaitRelease(PushOwned(0, 1.0f));
   PushOwned(1, 1.0f);
   PushOwned(2, 1.0f);

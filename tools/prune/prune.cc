@@ -60,7 +60,7 @@ std::string PruneOne(const HeldRun& run, bool dry_run) {
   // 1. Checkpoints, with the states of their actors.
   std::vector<fs::path> kept = learner::ListCheckpoints(checkpoints);
   const std::string damaged = learner::RunLine(checkpoints).damaged();
-  if (!damaged.empty()) return damaged + ": nothing is removed";
+  if (!damaged.empty()) return "nothing is removed: " + damaged;
   if (kept.empty()) return "no checkpoint is there to go on from: nothing is removed";
   const auto goes = learner::Prune(checkpoints, static_cast<std::size_t>(keep.keep), true);
   std::uint64_t freed = 0;

@@ -97,7 +97,7 @@ class Redo {
   int Run() {
     if (!newest_.checkpoint && !std::filesystem::exists(journal_)) return kExitDone;
     if (const std::string damaged = learner::RunLine(dir_).damaged(); !damaged.empty()) {
-      LogWarn("nothing is redone: {}; remove it, and every checkpoint counts", damaged);
+      LogWarn("nothing is redone: {}", damaged);
       return kExitFailed;
     }
     // 1. What the newest checkpoint lacks.

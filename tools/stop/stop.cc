@@ -142,8 +142,8 @@ int RunStop(const StopOptions& options, const Clock& clock) {
     std::fprintf(
         stderr,
         "starling: the learner (process %d) has ended without a checkpoint of its last updates; "
-        "the "
-        "newest is %s: see its log for the reason. A resume does again what the journal holds\n",
+        "the newest is %s: see its log for the reason. A resume does again what the journal "
+        "holds\n",
         learner.pid(), last.c_str());
     return kExitFailed;
   }

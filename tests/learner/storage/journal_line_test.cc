@@ -1,5 +1,6 @@
 // The line of a run through its journal: segments follow each other, a term goes on where its
 // checkpoint was, what an earlier learner wrote behind that does not count, and a disk fills up.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -222,6 +223,16 @@ TEST_F(JournalLineTest, ADiskThatFillsUpLeavesTheRecordsBeforeItWhole) {
   const JournalTail tail = TailOf(journal(), {});
   EXPECT_TRUE(tail.damaged);
   EXPECT_EQ(tail.where, segment(1).string() + ", byte 872, where a write failed");
+}
+
+TEST_F(JournalLineTest, AGapIsFoundWhereItsSegmentBegins) {
+  JournalWriter writer(journal(), kHeader, {.segment_bytes = 1});  // a segment each
+  writer.Append(DeathRecord{});
+  writer.Flush();
+  writer.Append(GapRecord{});
+  writer.Flush();
+  EXPECT_EQ(TailOf(journal(), {}).where,
+            fmt::format("{}, byte {}, where a write failed", segment(1, 1).string(), kHeaderBytes));
 }
 
 // A record of a gap is no header.
