@@ -31,6 +31,9 @@ void RedoPolicy::OnExit(int pid, const ChildExit& exit, const std::string& reaso
   const bool reported = Exited(exit, kExitDone) || Exited(exit, kExitFailed);
   if (stopped_ || reported) {
     Add(out, LogLevel::kInfo, "{}", who);
+  } else if (Exited(exit, kExitNotNow)) {
+    Add(out, LogLevel::kError, "{}: its message is above, the run ends", who);
+    gave_up_ = Because(who, reason);
   } else if (killed_why_.empty() && !std::exchange(retried_, true)) {
     Add(out, LogLevel::kWarn, "{}; tried once more", Because(who, reason));
     alive_ = true;

@@ -3,7 +3,8 @@
 // as pure.
 //
 // The rules:
-//  - It runs before each learner that goes on with a run. Whatever its end, that learner starts.
+//  - It runs before each learner that goes on with a run. That learner starts whatever its end, but
+//    kExitNotNow: then the run ends, to be resumed.
 //  - The redo logs which updates are lost. If it dies, or finds the run locked by another process,
 //    it is started once more. If that fails as well, the supervisor logs a warning.
 //  - One without a status line for `redo_hang_ms` is killed.
@@ -30,6 +31,8 @@ class RedoPolicy {
   void Stop(Actions& out);
 
   bool alive() const { return alive_; }
+  // Why no learner may start after it; "" if one may.
+  const std::string& gave_up() const { return gave_up_; }
   // Its progress; nullopt: no redo runs, or it has not replayed a record yet.
   const std::optional<monitor::RedoStatus>& status() const { return status_; }
 
@@ -40,6 +43,7 @@ class RedoPolicy {
   bool stopped_ = false;       // by us, because the run ends
   std::int64_t heard_ms_ = 0;  // its newest status line, or its start
   std::string killed_why_;     // "" unless we have killed it
+  std::string gave_up_;
   std::optional<monitor::RedoStatus> status_;
 };
 

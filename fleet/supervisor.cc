@@ -260,7 +260,7 @@ class Supervisor {
     if (slot == kLearnerSlot) {
       Do(policy_.OnLearnerExit(NowMs(), pid, exit, reason));
     } else if (slot == kRedoSlot) {
-      Do(policy_.OnRedoExit(pid, exit, reason));
+      Do(policy_.OnRedoExit(NowMs(), pid, exit, reason));
     } else if (slot == kEvaluatorSlot) {
       const bool results = results::ReadEvalLines(options_.run_dir).size() > results_before_;
       Do(policy_.OnEvaluatorExit(NowMs(), pid, exit, results));

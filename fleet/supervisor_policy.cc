@@ -51,7 +51,8 @@ Actions SupervisorPolicy::OnRedoStatus(std::int64_t now_ms, const monitor::RedoS
   return {};
 }
 
-Actions SupervisorPolicy::OnRedoExit(int pid, const ChildExit& exit, const std::string& reason) {
+Actions SupervisorPolicy::OnRedoExit(std::int64_t now_ms, int pid, const ChildExit& exit,
+                                     const std::string& reason) {
   Actions out;
   if (redo_.status()) {
     // It took its time: actors have looked for their learner in vain. Its checkpoint is progress.
@@ -61,6 +62,8 @@ Actions SupervisorPolicy::OnRedoExit(int pid, const ChildExit& exit, const std::
   redo_.OnExit(pid, exit, reason, out);
   if (ending_) {
     MaybeFinish(out);
+  } else if (!redo_.gave_up().empty()) {
+    BeginEnding(now_ms, kExitFailed, out, redo_.gave_up());
   } else if (!redo_.alive()) {
     BringUpFleet(/*resume=*/true, out);
   }

@@ -67,7 +67,8 @@ class SupervisorPolicy {
   // `results`: it has written some since its start.
   Actions OnEvaluatorExit(std::int64_t now_ms, int pid, const ChildExit& exit, bool results);
   Actions OnRedoStatus(std::int64_t now_ms, const monitor::RedoStatus& status);
-  Actions OnRedoExit(int pid, const ChildExit& exit, const std::string& reason = "");
+  Actions OnRedoExit(std::int64_t now_ms, int pid, const ChildExit& exit,
+                     const std::string& reason = "");
   Actions OnStopSignal(std::int64_t now_ms, int signal);
   Actions Tick(std::int64_t now_ms);
 

@@ -155,7 +155,7 @@ int RunShard(const Options& options) {
 
 // What a supervisor does before a learner that goes on with a run: does the updates again that a
 // killed one took with it (tools/replay/redo.h). Returns the exit status for an end before the
-// start, because of a signal or a wrong directory; else nullopt.
+// start, because of a signal, a wrong directory or a full disk; else nullopt.
 std::optional<int> RedoByHand(const std::string& run_dir, int stop_fd) {
   const Spawned redo = Spawn({.program = ProgramDir() / "starling",
                               .arguments = {"replay", run_dir, "--from-checkpoint", "--write"},
@@ -165,6 +165,7 @@ std::optional<int> RedoByHand(const std::string& run_dir, int stop_fd) {
   constexpr int kLookMs = 20;
   while (true) {
     if (const std::optional<ChildExit> end = Reap(redo.pid)) {
+      if (fleet::Exited(*end, kExitNotNow)) return kExitFailed;
       return fleet::Exited(*end, kExitUserError) ? std::optional(kExitUserError) : std::nullopt;
     }
     pollfd stop{.fd = stop_fd, .events = POLLIN, .revents = 0};

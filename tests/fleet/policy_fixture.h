@@ -82,7 +82,7 @@ inline SupervisorPolicy Started(int actors) {
 // Expects the start of a redo, and behind it that of the learner alone.
 inline void ExpectLearnerAgain(SupervisorPolicy& policy, const Actions& actions) {
   EXPECT_THAT(Deeds(actions), Are(StartRedo{}));
-  EXPECT_THAT(Deeds(policy.OnRedoExit(75, Exit(0))), Are(StartLearner{true}));
+  EXPECT_THAT(Deeds(policy.OnRedoExit(20, 75, Exit(0))), Are(StartLearner{true}));
 }
 
 template <int kActors>

@@ -113,6 +113,37 @@ TEST_F(DiskTest, AFullDiskCostsTheCheckpointsOfItsTime) {
             summary["steps"]);
 }
 
+// What the dead learner had applied is done again, and waits for room.
+TEST_F(DiskTest, NoLearnerStartsWhileAFullDiskHoldsUpWhatTheLastHadApplied) {
+  std::filesystem::create_directory(run());
+  const OwnDisk disk(run());
+  if (!disk.trouble().empty()) GTEST_SKIP() << "no disk of our own here: " << disk.trouble();
+  auto train = StartTrain({Steps(kEndless), "actors.count=2", "checkpoint.every_steps=1000000000",
+                           "run.metrics_s=0.2"});
+  ASSERT_TRUE(AwaitActors(*train, 2));
+  ASSERT_TRUE(Eventually([&] {
+    return std::regex_search(TextOf(run() / "metrics.jsonl"), std::regex("\"steps\":[1-9]"));
+  }));
+  const pid_t learner = LearnerPid();
+  ASSERT_EQ(kill(learner, SIGSTOP), 0);  // it must not find its journal without room
+  const std::filesystem::path filler = run() / "filler";
+  disk.Fill(filler);
+  ASSERT_EQ(kill(learner, SIGKILL), 0);
+  ASSERT_TRUE(Eventually([&] {
+    return std::regex_search(train->err(),
+                             std::regex("version [0-9,]+ is done again and cannot be written: .*No "
+                                        "space left on device; no learner starts before")) ||
+           !train->Running();
+  }));
+  EXPECT_EQ(LearnerPid(), 0);
+  std::filesystem::remove(filler);
+  ASSERT_TRUE(AwaitActors(*train, 4));
+  const json summary = Interrupt(*train);
+  ASSERT_TRUE(summary.is_object());
+  EXPECT_EQ(summary["learner"]["restarted"], 1);
+  EXPECT_TRUE(LogHas(": nothing is lost")) << Log();
+}
+
 // Over tcp there is no shared memory, so that the checkpoint is the first file too large; the
 // journal of a thousand updates is the next.
 TEST_F(DiskTest, AFileSizeLimitCostsCheckpointsAndJournalButKillsNobody) {

@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "core/clock.h"
@@ -40,6 +42,11 @@ std::string NameOf(const learner::LastGoodResult& newest) {
 
 // Why the tail cannot be done again.
 class Impossible : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// What was done again cannot be written, and a learner that starts without it would pass it over.
+class NoRoom : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
@@ -86,9 +93,11 @@ class TimeLimit {
 
 class Redo {
  public:
-  Redo(const ReplayOptions& options, const Config& config, const Clock& cpu)
+  Redo(const ReplayOptions& options, const Config& config, const Clock& cpu,
+       const std::function<bool()>& await_room)
       : options_(options),
         config_(config),
+        await_room_(await_room),
         dir_(options.run_dir / "checkpoints"),
         journal_(options.run_dir / "journal"),
         newest_(learner::LastGood(dir_)),
@@ -119,6 +128,9 @@ class Redo {
     try {
       if (!why_not.empty()) throw Impossible(why_not);
       DoAgain();
+    } catch (const NoRoom& error) {
+      LogError("{}; nothing is lost yet: make it possible, then go on with --resume", error.what());
+      return kExitNotNow;
     } catch (const std::runtime_error& error) {
       LogWarn("{} {} cannot be redone: {}",
               lost_.updates > 0 ? Counted(lost_, steps()) + " after" : "the states of actors at",
@@ -178,8 +190,9 @@ class Redo {
     // 3. The checkpoint, behind the journal that it stands on.
     content.state.term = id.term;
     content.journal = tail.end;
+    if (lost_.updates > 0 || !newest_.checkpoint) return WriteInTheEnd(from, std::move(content));
     SyncJournal(journal_, from);
-    Write(std::move(content));
+    AddStates(std::move(content));
   }
 
   // Seconds of training up to `steps`: by the newest line of metrics.jsonl before, at the speed up
@@ -246,30 +259,44 @@ class Redo {
     [[maybe_unused]] const ssize_t wrote = ::write(options_.status_fd, line.data(), line.size());
   }
 
-  void Write(learner::CheckpointContent content) const {
-    // 1. If the newest checkpoint lacks only its states, they are added.
-    if (newest_.checkpoint && content.state.version == version() &&
-        content.journal == newest_.checkpoint->journal) {
-      learner::WriteActorStates(learner::ActorStatesPath(newest_.path), *content.actors);
-      return;
-    }
-    // 2. Else it is written whole. One that stands further behind its update is replaced first:
-    //    states must not lie beside it.
-    learner::Checkpoint checkpoint =
+  // Waits while it cannot be written. Throws NoRoom in the end.
+  void WriteInTheEnd(learner::JournalPosition from, learner::CheckpointContent content) {
+    const learner::Checkpoint checkpoint =
         learner::CheckpointOf(config_, results::LayoutOf(config_), std::move(content));
-    if (newest_.checkpoint && checkpoint.version == version()) {
-      const auto states = std::exchange(checkpoint.actors, std::nullopt);
-      learner::WriteActorStates(
-          learner::ActorStatesPath(learner::WriteCheckpoint(dir_, checkpoint)), *states);
-    } else {
-      learner::WriteCheckpoint(dir_, checkpoint);
+    bool said = false;
+    while (true) {
+      try {
+        SyncJournal(journal_, from);
+        learner::WriteCheckpoint(dir_, checkpoint);
+        break;
+      } catch (const std::system_error& error) {
+        const std::string what = fmt::format("version {} is done again and cannot be written: {}",
+                                             Grouped(checkpoint.version), error.what());
+        if (!std::exchange(said, true)) LogWarn("{}; no learner starts before", what);
+        if (!await_room_()) throw NoRoom(what);
+        if (abandoned_()) throw Impossible("the supervisor has ended");
+        Report({lost_.updates, lost_.updates});
+      }
     }
     LogInfo("wrote checkpoints/{}{}", learner::CheckpointName(checkpoint.term, checkpoint.version),
             lost_.damaged || !missed_.empty() ? "" : ": nothing is lost");
   }
 
+  // The newest checkpoint gets the states that it lacks. If it ends before records that follow its
+  // update, it is replaced first: states must not lie beside the old one.
+  void AddStates(learner::CheckpointContent content) const {
+    std::filesystem::path path = newest_.path;
+    const learner::ActorStates states = *std::exchange(content.actors, std::nullopt);
+    if (content.journal != newest_.checkpoint->journal) {
+      path = learner::WriteCheckpoint(
+          dir_, learner::CheckpointOf(config_, results::LayoutOf(config_), std::move(content)));
+    }
+    learner::WriteActorStates(learner::ActorStatesPath(path), states);
+  }
+
   const ReplayOptions& options_;
   const Config& config_;
+  const std::function<bool()>& await_room_;
   const std::filesystem::path dir_, journal_;
   const learner::LastGoodResult newest_;
   learner::JournalTail lost_;
@@ -282,12 +309,21 @@ class Redo {
 
 }  // namespace
 
-int RunRedo(const ReplayOptions& options, const Clock& cpu) {
+std::function<bool()> TenMinutes() {
+  constexpr int kTries = 600;
+  return [tries = 0]() mutable {
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    return ++tries < kTries;
+  };
+}
+
+int RunRedo(const ReplayOptions& options, const Clock& cpu,
+            const std::function<bool()>& await_room) {
   InitLog("redo");
   FlushDenormals();
   const Config config = ConfigOfRun(options.run_dir);
   const LockedFile lock = learner::LockRun(options.run_dir);
-  return Redo(options, config, cpu).Run();
+  return Redo(options, config, cpu, await_room).Run();
 }
 
 }  // namespace starling::replay

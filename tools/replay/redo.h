@@ -5,15 +5,25 @@
 // It is a process of its own because the learner knows no environments.
 #pragma once
 
+#include <functional>
+
 #include "core/clock.h"
 #include "tools/replay/replayer.h"
 
 namespace starling::replay {
 
+// For RunRedo's `await_room`: waits a second, and says whether to try again: for ten minutes.
+std::function<bool()> TenMinutes();
+
 // Returns kExitDone if the newest checkpoint holds every update of the journal now, and is a cut.
 // Otherwise logs a warning that names what is lost, changes nothing (with a damaged journal: does
 // what can be read), and returns kExitFailed; the run can go on from its newest checkpoint. Throws
 // UserError if `run_dir` is none, or a learner is at work there. Estimates its time by `cpu`.
-int RunRedo(const ReplayOptions& options, const Clock& cpu = CpuClock());
+//
+// A learner that started without updates that can be redone would pass them over. While they cannot
+// be written, as on a full disk, it calls `await_room` and tries again; when that returns false, it
+// returns kExitNotNow, and no learner may start.
+int RunRedo(const ReplayOptions& options, const Clock& cpu = CpuClock(),
+            const std::function<bool()>& await_room = TenMinutes());
 
 }  // namespace starling::replay

@@ -232,7 +232,7 @@ TEST_F(JournalLineTest, AGapIsFoundWhereItsSegmentBegins) {
   writer.Append(GapRecord{});
   writer.Flush();
   EXPECT_EQ(TailOf(journal(), {}).where,
-            fmt::format("{}, byte {}, where a write failed", segment(1, 1).string(), kHeaderBytes));
+            fmt::format("{}, byte {}, where a write failed", segment(1, 2).string(), kHeaderBytes));
 }
 
 // A record of a gap is no header.

@@ -8,11 +8,14 @@
 #include "learner/storage/journal_reader.h"
 #include "learner/storage/run_lock.h"
 #include "tests/support/error_of.h"
+#include "tests/support/in_child.h"
 #include "tests/tools/replay/journalled_run.h"
 
 namespace starling::replay {
 namespace {
 
+using testing::AllOf;
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -30,11 +33,13 @@ class RedoTest : public testing::Test {
   }
 
   // Returns the exit status; said_ holds the log.
-  int Redo(const Clock& clock = SteadyClock()) {
+  int Redo(
+      const Clock& clock = SteadyClock(),
+      const std::function<bool()>& await_room = [] { return false; }) {
     testing::internal::CaptureStderr();
     ReplayOptions options;
     options.run_dir = run_.dir.path();
-    const int status = RunRedo(options, clock);
+    const int status = RunRedo(options, clock, await_room);
     said_ = testing::internal::GetCapturedStderr();
     return status;
   }
@@ -177,6 +182,52 @@ TEST_F(RedoTest, OneThatWouldTakeTooLongIsGivenUp) {
                                             "\\(raise checkpoint.redo_s to wait so long\\)"));
   Set("checkpoint.redo_s=100");
   EXPECT_EQ(Redo(HurryingClock()), kExitDone) << said_;
+}
+
+TEST_F(RedoTest, AFullDiskIsWaitedFor) {
+  const FileSizeLimit full(1000);  // the checkpoint is larger
+  int waits = 0;
+  EXPECT_EQ(Redo(SteadyClock(),
+                 [&] {
+                   EXPECT_THAT(Checkpoints(), ElementsAre(At(2)));
+                   if (++waits == 3) full.Set(RLIM_INFINITY);
+                   return true;
+                 }),
+            kExitDone)
+      << said_;
+  EXPECT_EQ(waits, 3);
+  EXPECT_THAT(said_, AllOf(ContainsRegex("version 5 is done again and cannot be written: .*: File "
+                                         "too large; no learner starts before\n"),
+                           HasSubstr("nothing is lost\n")));
+  ExpectRedone();
+}
+
+TEST_F(RedoTest, AndIfItStaysFullNoLearnerMayStart) {
+  {
+    const FileSizeLimit full(1000);
+    EXPECT_EQ(Redo(), kExitNotNow);
+  }
+  EXPECT_THAT(said_, HasSubstr("File too large; nothing is lost yet: make it possible, then go on "
+                               "with --resume"));
+  EXPECT_THAT(Checkpoints(), ElementsAre(At(2)));
+  EXPECT_EQ(Redo(), kExitDone) << said_;
+  ExpectRedone();
+}
+
+// That costs bits, not updates.
+TEST_F(RedoTest, ForStatesAloneItDoesNotWait) {
+  ASSERT_EQ(Redo(), kExitDone) << said_;
+  std::filesystem::remove(learner::ActorStatesPath(At(5)));
+  std::filesystem::create_directory(learner::ActorStatesPath(At(5)));
+  EXPECT_EQ(Redo(SteadyClock(),
+                 [] {
+                   ADD_FAILURE() << "waits";
+                   return false;
+                 }),
+            kExitFailed);
+  EXPECT_THAT(said_,
+              HasSubstr("the states of actors at checkpoints/t0001-v000000000005.safetensors "
+                        "cannot be redone: "));
 }
 
 TEST_F(RedoTest, BehindAGapOfTheJournalNothingIsKnown) {
