@@ -69,7 +69,11 @@ Plan PlanResume(const fs::path& run_dir, const std::vector<std::string>& overrid
   if (const std::string where = source.Where("run.dir"); where.starts_with("--set")) {
     throw UserError(where + ": a resumed run stays in its directory; leave it out");
   }
-  learner::CheckStart(plan.config, results::InitialNetToResume(plan.config), run_dir, true);
+  try {
+    learner::CheckStart(plan.config, results::InitialNetToResume(plan.config), run_dir, true);
+  } catch (const learner::NoGoodCheckpoint& error) {
+    throw UserError(error.what() + results::WayToACheckpoint(plan.config, run_dir));
+  }
   return plan;
 }
 

@@ -21,8 +21,8 @@
 #include "core/text.h"
 #include "learner/run_status.h"
 #include "learner/storage/checkpoint.h"
-#include "learner/storage/start.h"
 #include "learner/storage/terms.h"
+#include "results/trained.h"
 
 namespace starling::results {
 namespace {
@@ -259,7 +259,7 @@ void CheckResumable(const fs::path& run_dir) {
   if (!fs::exists(run_dir / "config.toml", ignored)) refuse("it has no config.toml: not a run");
   const bool damaged = !learner::RunLine(run_dir / "checkpoints").damaged().empty();
   if (!damaged && !HasCheckpoint(run_dir)) {  // learner::CheckStart names the damage
-    const std::string way = learner::WayToACheckpoint(run_dir);
+    const std::string way = WayToACheckpoint(LoadConfig(run_dir / "config.toml"), run_dir);
     refuse("it has no checkpoint to go on from" +
            (way.empty() ? "; start again with: starling train CONFIG --run-dir " +
                               ShellQuoted(run_dir.string())

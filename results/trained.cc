@@ -8,8 +8,10 @@
 #include "actors/rollout.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "envs/bridge/bridge.h"
 #include "envs/registry.h"
+#include "learner/storage/journal_reader.h"
 #include "net/model.h"
 
 namespace starling::results {
@@ -82,6 +84,19 @@ std::string WhyNotReplayed(const Config& config) {
         config.env.name);
   }
   return "";
+}
+
+std::string WayToACheckpoint(const Config& config, const std::filesystem::path& run_dir) {
+  if (config.checkpoint.exact == Exactness::kFalse || !WhyNotReplayed(config).empty()) return "";
+  const std::filesystem::path journal = run_dir / "journal";
+  try {
+    const bool whole = learner::LineOf(journal).front().header.after.offset == 0;
+    if (!whole || learner::TailOf(journal, {}).updates == 0) return "";
+  } catch (const std::runtime_error&) {
+    return "";
+  }
+  return fmt::format("; its journal may make one: starling replay {} --from-checkpoint --write",
+                     ShellQuoted(run_dir.string()));
 }
 
 learner::InitialNet InitialNetOf(const Config& config) {

@@ -27,6 +27,10 @@ std::string WhyNotExact(const Config& config);
 // Returns why no run of this configuration can be replayed, or "".
 std::string WhyNotReplayed(const Config& config);
 
+// Returns "; its journal may make one: starling replay RUN --from-checkpoint --write" for a run
+// without a good checkpoint, or "" if it cannot be redone from its beginning.
+std::string WayToACheckpoint(const Config& config, const std::filesystem::path& run_dir);
+
 struct FoundCheckpoint {
   std::filesystem::path path;
   learner::Checkpoint checkpoint;

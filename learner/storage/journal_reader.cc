@@ -37,12 +37,40 @@ auto SegmentOf(const std::vector<LineSegment>& line, JournalPosition position) {
   });
 }
 
+// Returns nullopt also for a segment with another name than its own.
 std::optional<JournalHeader> HeaderOf(const Segment& segment) {
   try {
-    return SegmentReader(segment.path).header();
+    const JournalHeader header = SegmentReader(segment.path).header();
+    const bool itself = header.term == segment.term && header.segment == segment.segment;
+    return itself ? std::optional(header) : std::nullopt;
   } catch (const JournalUnreadable&) {
     return std::nullopt;
   }
+}
+
+// Why a line does not cover `from`, as far as the directory tells.
+std::string WhyNotCovered(const std::filesystem::path& journal,
+                          const std::vector<LineSegment>& line, JournalPosition from) {
+  // 1. The segment of `from`.
+  const auto path_of = [&](JournalPosition at) {
+    return journal / SegmentName(at.term, at.segment);
+  };
+  const std::filesystem::path needed = path_of(from);
+  if (!std::filesystem::exists(needed)) return needed.string() + " is missing";
+  const std::uint64_t size = std::filesystem::file_size(needed);
+  if (size < from.offset) {
+    return fmt::format("{} ends at byte {} instead of {} or later", needed.string(), size,
+                       from.offset);
+  }
+  // 2. The one before which the line breaks off.
+  const JournalPosition after = line.front().header.after;
+  if (after.offset == 0) {
+    return fmt::format("{} does not go on from {}", line.back().segment.path.string(),
+                       needed.string());
+  }
+  const std::filesystem::path before = path_of(after);
+  return before.string() +
+         (std::filesystem::exists(before) ? " is damaged at byte 0" : " is missing");
 }
 
 }  // namespace
@@ -174,8 +202,7 @@ JournalReader::JournalReader(const std::filesystem::path& journal, JournalPositi
     return;
   }
   if (!Covers(line_, from)) {
-    throw JournalUnreadable(fmt::format("{} does not reach to byte {} of {}", journal.string(),
-                                        from.offset, SegmentName(from.term, from.segment)));
+    throw JournalUnreadable(WhyNotCovered(journal, line_, from));
   }
   index_ = static_cast<std::size_t>(SegmentOf(line_, from) - line_.begin());
   segment_.emplace(line_[index_].segment.path);

@@ -77,8 +77,8 @@ struct LineSegment {
   std::optional<std::uint64_t> end;  // byte where the run goes on in another one; nullopt: the last
 };
 // Returns the line of the run, the oldest segment first: from the newest segment with a header back
-// to the one that follows none, or whose predecessor is missing. Throws as SegmentReader if there
-// is no segment with a header.
+// to the one that follows none, or whose predecessor is missing or damaged. Throws as SegmentReader
+// if there is no segment with a header.
 std::vector<LineSegment> LineOf(const std::filesystem::path& journal);
 // Returns whether the line can be read from `position` on.
 bool Covers(const std::vector<LineSegment>& line, JournalPosition position);

@@ -127,18 +127,6 @@ std::string MissedByMetrics(const std::filesystem::path& run_dir, std::uint64_t 
       Plural(seen->version - reached, "update"), Grouped(seen->version), Grouped(reached));
 }
 
-std::string WayToACheckpoint(const std::filesystem::path& run_dir) {
-  const std::filesystem::path journal = run_dir / "journal";
-  try {
-    const bool whole = LineOf(journal).front().header.after.offset == 0;
-    if (!whole || TailOf(journal, {}).updates == 0) return "";
-  } catch (const std::runtime_error&) {
-    return "";
-  }
-  return fmt::format("; its journal may make one: starling replay {} --from-checkpoint --write",
-                     ShellQuoted(run_dir.string()));
-}
-
 void CheckStart(const Config& config, const InitialNet& net, const std::filesystem::path& run_dir,
                 bool resume) {
   const auto dir = run_dir / "checkpoints";
@@ -151,8 +139,7 @@ void CheckStart(const Config& config, const InitialNet& net, const std::filesyst
   if (!resume) return;
   const LastGoodResult last = LastGood(dir);
   if (!last.checkpoint) {
-    throw UserError("no good checkpoint in " + dir.string() + ": the run cannot be resumed" +
-                    WayToACheckpoint(run_dir));
+    throw NoGoodCheckpoint("no good checkpoint in " + dir.string() + ": the run cannot be resumed");
   }
   CheckSameRun(config, net, *last.checkpoint, last.path.string());
 }

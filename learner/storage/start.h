@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/config/config.h"
+#include "core/error.h"
 #include "learner/counters.h"
 #include "learner/storage/checkpoint.h"
 #include "net/parameters.h"
@@ -33,17 +34,18 @@ struct Start {
 Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout,
                         CheckpointContent content);
 
-// Returns "; its journal may make one: starling replay RUN --from-checkpoint --write" for a run
-// without a good checkpoint, or "" if the journal does not hold the run from its beginning.
-std::string WayToACheckpoint(const std::filesystem::path& run_dir);
-
 // Compares the newest report of the last learner in metrics.jsonl with the version up to which the
 // run is known: a journal cannot know that its end is gone. Returns "at least 3 updates:
 // metrics.jsonl has seen version 9, but the journal ends with version 6", or "".
 std::string MissedByMetrics(const std::filesystem::path& run_dir, std::uint64_t reached);
 
-// Throws UserError if a learner cannot start so. To resume, there must be a good checkpoint of this
-// net, optimizer and seed; to begin, there must be no checkpoint. Changes nothing.
+class NoGoodCheckpoint : public UserError {
+  using UserError::UserError;
+};
+
+// Throws UserError if a learner cannot start so. To resume, there must be a good checkpoint, else it
+// is a NoGoodCheckpoint, of this net, optimizer and seed; to begin, there must be no checkpoint.
+// Changes nothing.
 void CheckStart(const Config& config, const InitialNet& net, const std::filesystem::path& run_dir,
                 bool resume);
 

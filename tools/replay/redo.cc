@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -68,7 +69,7 @@ void SyncJournal(const std::filesystem::path& journal, learner::JournalPosition 
 constexpr double kMaxRedo = 10;
 
 // Gives up a redo that would take too long: the updates are worth the time of one thread only if
-// the fleet made them in a similar time.
+// the fleet made them in a similar time. Without any checkpoint it takes as long as it takes.
 class TimeLimit {
  public:
   TimeLimit(double limit_s, const Clock& clock)
@@ -224,7 +225,10 @@ class Redo {
   learner::CheckpointContent ReplayTail(Beginning cut, const learner::JournalTail& tail) {
     const std::uint64_t first = cut.state.version;
     const double redo_s = options_.redo_s.value_or(config_.checkpoint.redo_s);
-    const TimeLimit limit(redo_s * (lost_.updates > 0 ? kMaxRedo : 1), cpu_);
+    const TimeLimit limit(!newest_.checkpoint ? std::numeric_limits<double>::infinity()
+                          : lost_.updates > 0 ? redo_s * kMaxRedo
+                                              : redo_s,
+                          cpu_);
     JournalAhead ahead(options_.run_dir, cut.journal);
     Replayer replayer(config_, ahead, std::move(cut), results::LayoutOf(config_).fingerprint());
     while (replayer.version() < tail.version && replayer.difference().empty()) {

@@ -8,6 +8,7 @@
 
 #include "core/file.h"
 #include "tests/learner/storage/journal_fixture.h"
+#include "tests/support/error_of.h"
 #include "tests/support/in_child.h"
 
 namespace starling::learner {
@@ -103,6 +104,31 @@ TEST_F(JournalLineTest, CanBeReadFromAnyPositionOfTheRun) {
     EXPECT_FALSE(Covers(LineOf(journal()), nowhere));
     EXPECT_THROW(JournalReader(journal(), nowhere), JournalUnreadable);
   }
+}
+
+TEST_F(JournalLineTest, WhereItBreaksOffIsNamed) {
+  const JournalPosition cut = GoOn(1, {}), behind = GoOn(2, cut);
+  const JournalPosition end = GoOn(3, behind);
+  const auto why_not = [&](JournalPosition from) {
+    return ErrorOf<JournalUnreadable>([&] { JournalReader(journal(), from); });
+  };
+  EXPECT_EQ(why_not({9, 1, 60}), segment(9, 1).string() + " is missing");
+  EXPECT_EQ(why_not({3, 0, end.offset + 1}),
+            fmt::format("{} ends at byte {} instead of {} or later", segment(3).string(),
+                        end.offset, end.offset + 1));
+  // Between the position and the newest segment.
+  const std::string bytes = ReadFile(segment(2));
+  dir_.Write("journal/t0002-s000000", "X" + bytes.substr(1));
+  EXPECT_EQ(why_not(cut), segment(2).string() + " is damaged at byte 0");
+  std::filesystem::remove(segment(2));
+  EXPECT_EQ(why_not(cut), segment(2).string() + " is missing");
+}
+
+TEST_F(JournalLineTest, ASegmentUnderAnotherNameDoesNotCount) {
+  const JournalPosition end = GoOn(1, {});
+  std::filesystem::copy_file(segment(1), segment(9));
+  EXPECT_THAT(Deaths(), ElementsAre(1));
+  EXPECT_EQ(TailOf(journal(), end).where, segment(9).string() + ", byte 0");
 }
 
 TEST_F(JournalLineTest, ATermIsUsedOnce) {

@@ -182,6 +182,10 @@ TEST_F(RedoTest, OneThatWouldTakeTooLongIsGivenUp) {
                                             "\\(raise checkpoint.redo_s to wait so long\\)"));
   Set("checkpoint.redo_s=100");
   EXPECT_EQ(Redo(HurryingClock()), kExitDone) << said_;
+  // Without a checkpoint no run could go on.
+  Set("checkpoint.redo_s=0.001");
+  std::filesystem::remove_all(run_.checkpoints());
+  EXPECT_EQ(Redo(HurryingClock()), kExitDone) << said_;
 }
 
 TEST_F(RedoTest, AFullDiskIsWaitedFor) {
