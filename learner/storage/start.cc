@@ -85,7 +85,11 @@ std::optional<RunStatus> LastReport(const std::filesystem::path& run_dir, std::u
 // Describes the updates that the journal holds behind the checkpoint, "" if there are none. A redo
 // (tools/replay/redo.h) would have made a checkpoint of them. `whole`: Checkpoint::journal_whole.
 std::string WhatIsLost(const std::filesystem::path& run_dir, const Start& start, bool whole) {
-  if (!whole) return "what came after it may be lost: the journal has a gap";
+  if (!whole) {
+    const auto last = LastReport(run_dir, start.state.term);
+    const bool ended = last && last->phase == "done" && last->version == start.state.version;
+    return ended ? "" : "what came after it may be lost: the journal has a gap";
+  }
   try {
     const JournalTail tail = TailOf(run_dir / "journal", start.journal);
     std::string more =

@@ -39,6 +39,7 @@ struct Claim {
 std::optional<Claim> ReadClaim(const std::filesystem::path& dir, std::uint32_t term) {
   const std::filesystem::path path = ClaimPath(dir, term);
   if (!std::filesystem::exists(path)) return std::nullopt;
+  if (!std::filesystem::is_regular_file(path)) return Claim{.from = {}, .damaged = true};
   std::string text = ReadFile(path);
   if (text.empty()) return Claim{};
   if (text == fmt::format("{}\n", kNew)) return Claim{.begins = true, .from = {}};

@@ -127,9 +127,9 @@ int RunReplay(const ReplayOptions& options) {
     std::printf("%s", ToText(FindUpdate(options.run_dir, *options.explain)).c_str());
     return kExitDone;
   }
-  const JournalSummary journal = ScanJournal(options.run_dir);
   // 1. Journal, configuration and first weights must be of one run.
   const Config config = ConfigOf(options.run_dir);
+  const JournalSummary journal = ScanJournal(options.run_dir);
   const std::uint64_t fingerprint = results::LayoutOf(config).fingerprint();
   if (fingerprint != journal.header.fingerprint || config.run.seed != journal.header.seed) {
     throw UserError(fmt::format("the journal and the configuration in {} are not of one run",

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 
 #include "learner/apply/optimizer.h"
+#include "learner/run_status.h"
+#include "learner/storage/terms.h"
 #include "tests/support/error_of.h"
 #include "tests/support/learner_fixture.h"
 
@@ -60,6 +62,32 @@ TEST_F(StartTest, OtherSettingsOfTheSameOptimizerAreAccepted) {
   for (const char* kind : {kUseSgd, kUseRmsProp, kUseAdam}) EXPECT_EQ(Refusal(kind, kind), "");
   EXPECT_EQ(Refusal(kUseAdam, "optimizer.kind=adam\noptimizer.beta1=0.5\noptimizer.lr=0.1"), "");
   EXPECT_EQ(Refusal(kUseRmsProp, "optimizer.kind=rmsprop\noptimizer.epsilon_place=inside"), "");
+}
+
+// Behind a gap nothing is known, unless the learner said that it ended there.
+TEST_F(StartTest, ARunThatEndedBehindAGapLostNothing) {
+  const Config config = MakeConfig(kUseSgd);
+  for (const auto& [phase, version, said] :
+       {std::tuple{"done", 7, "; nothing is lost\n"},
+        {"done", 9, "; what came after it may be lost: the journal has a gap\n"},
+        {"running", 7, "; what came after it may be lost: the journal has a gap\n"}}) {
+    const TempDir run;
+    CheckpointContent content{
+        .state = {.version = 7, .weights = SmallNet().initial, .optimizer_state = {}},
+        .counters = Counters{}.Save(),
+        .journal_whole = false};
+    content.state.term = ClaimTerm(run / "checkpoints", std::nullopt);
+    WriteCheckpoint(run / "checkpoints",
+                    CheckpointOf(config, SmallNet().layout, std::move(content)));
+    RunStatus last;
+    last.phase = phase;
+    last.term = 1;
+    last.version = static_cast<std::uint64_t>(version);
+    run.Write("metrics.jsonl", MetricsLine(last).dump() + "\n");
+    testing::internal::CaptureStderr();
+    FindStart(config, SmallNet(), run.path(), /*resume=*/true);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr(said)) << phase << version;
+  }
 }
 
 TEST_F(StartTest, AdamContinuesBitForBit) {

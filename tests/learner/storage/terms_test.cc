@@ -121,6 +121,9 @@ TEST_F(TermsTest, ADamagedClaimIsReported) {
     EXPECT_THAT(RunLine(dir_.path()).damaged(), HasSubstr(path.string())) << content;
     EXPECT_THAT(Listed(), ElementsAre(CheckpointName(1, 10)));
   }
+  std::filesystem::remove(dir_ / "t0002.term");
+  std::filesystem::create_directory(dir_ / "t0002.term");
+  EXPECT_THAT(RunLine(dir_.path()).damaged(), HasSubstr("t0002.term is damaged"));
 }
 
 }  // namespace
