@@ -142,8 +142,7 @@ Result MeasureMemory(const Site& site) {
   constexpr double kActorLimitMb = 150;
   // 1. The learner's limit.
   const Config config = LoadConfig(site.config, {Set("actors.count", kCostActors)});
-  const std::size_t floats = results::LayoutOf(config).size(),
-                    slots = learner::MakeOptimizerSpec(config.optimizer).slots.size();
+  const std::size_t floats = results::LayoutOf(config).size();
   const double vector_mb = 4.0 * static_cast<double>(floats) / 1e6;
   const LearnerVectors vectors = LearnerVectorsOf(config);
   const double gradients_mb = vector_mb * vectors.gradients;
@@ -162,10 +161,10 @@ Result MeasureMemory(const Site& site) {
                     .holds = actor_mb <= kActorLimitMb},
                    {.what = fmt::format("Peak memory of the learner, {} actors", kCostActors),
                     .measured = fmt::format("{:.0f} MB", learner_mb),
-                    .wanted =
-                        fmt::format("≤ {:.0f} MB: 4 bytes × {} × (3 snapshots + weights + {} "
-                                    "slot) + {} MB + {:.0f} MB of gradients and checkpoints",
-                                    limit_mb, Grouped(floats), slots, kLearnerRoomMb, gradients_mb),
+                    .wanted = fmt::format(
+                        "≤ {:.0f} MB: 4 bytes × {} × {} (snapshots, weights, "
+                        "optimizer) + {} MB + {:.0f} MB of gradients and checkpoints",
+                        limit_mb, Grouped(floats), vectors.state, kLearnerRoomMb, gradients_mb),
                     .holds = learner_mb <= limit_mb}},
           .json = {{"actor_mb", actor_mb},
                    {"actor_limit_mb", kActorLimitMb},

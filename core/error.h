@@ -30,7 +30,7 @@ inline constexpr int kExitDone = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUserError = 2;
 inline constexpr int kExitGaveUp = 3;  // of a learner, to its supervisor: do not start it again
-inline constexpr int kExitNotNow = 4;  // of a redo: nothing is lost unless a learner starts now
+inline constexpr int kExitNotNow = 4;  // of a redo: no learner may start now, or updates are lost
 inline constexpr int kExitInterrupted = 130;
 
 }  // namespace starling

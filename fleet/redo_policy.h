@@ -3,8 +3,8 @@
 // as pure.
 //
 // The rules:
-//  - It runs before each learner that goes on with a run. That learner starts whatever its end, but
-//    kExitNotNow: then the run ends, to be resumed.
+//  - It runs before each learner that goes on with a run. Whatever its end, that learner starts,
+//    except after kExitNotNow: then the run ends, to be resumed.
 //  - The redo logs which updates are lost. If it dies, or finds the run locked by another process,
 //    it is started once more. If that fails as well, the supervisor logs a warning.
 //  - One without a status line for `redo_hang_ms` is killed.

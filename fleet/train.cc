@@ -72,7 +72,7 @@ Plan PlanResume(const fs::path& run_dir, const std::vector<std::string>& overrid
   try {
     learner::CheckStart(plan.config, results::InitialNetToResume(plan.config), run_dir, true);
   } catch (const learner::NoGoodCheckpoint& error) {
-    throw UserError(error.what() + results::WayToACheckpoint(plan.config, run_dir));
+    throw UserError(error.what() + results::WayToACheckpoint(run_dir));
   }
   return plan;
 }

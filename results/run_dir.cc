@@ -259,7 +259,7 @@ void CheckResumable(const fs::path& run_dir) {
   if (!fs::exists(run_dir / "config.toml", ignored)) refuse("it has no config.toml: not a run");
   const bool damaged = !learner::RunLine(run_dir / "checkpoints").damaged().empty();
   if (!damaged && !HasCheckpoint(run_dir)) {  // learner::CheckStart names the damage
-    const std::string way = WayToACheckpoint(LoadConfig(run_dir / "config.toml"), run_dir);
+    const std::string way = WayToACheckpoint(run_dir);
     refuse("it has no checkpoint to go on from" +
            (way.empty() ? "; start again with: starling train CONFIG --run-dir " +
                               ShellQuoted(run_dir.string())

@@ -86,7 +86,8 @@ std::string WhyNotReplayed(const Config& config) {
   return "";
 }
 
-std::string WayToACheckpoint(const Config& config, const std::filesystem::path& run_dir) {
+std::string WayToACheckpoint(const std::filesystem::path& run_dir) {
+  const Config config = LoadConfig(run_dir / "config.toml");
   if (config.checkpoint.exact == Exactness::kFalse || !WhyNotReplayed(config).empty()) return "";
   const std::filesystem::path journal = run_dir / "journal";
   try {

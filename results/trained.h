@@ -28,8 +28,8 @@ std::string WhyNotExact(const Config& config);
 std::string WhyNotReplayed(const Config& config);
 
 // Returns "; its journal may make one: starling replay RUN --from-checkpoint --write" for a run
-// without a good checkpoint, or "" if it cannot be redone from its beginning.
-std::string WayToACheckpoint(const Config& config, const std::filesystem::path& run_dir);
+// without a good checkpoint, or "" if it cannot be redone from its beginning. Throws as LoadConfig.
+std::string WayToACheckpoint(const std::filesystem::path& run_dir);
 
 struct FoundCheckpoint {
   std::filesystem::path path;

@@ -37,40 +37,47 @@ auto SegmentOf(const std::vector<LineSegment>& line, JournalPosition position) {
   });
 }
 
-// Returns nullopt also for a segment with another name than its own.
+// Throws as SegmentReader, and JournalUnreadable if it has another name than its own.
+JournalHeader ReadHeader(const Segment& segment) {
+  const JournalHeader header = SegmentReader(segment.path).header();
+  if (header.term == segment.term && header.segment == segment.segment) return header;
+  throw JournalUnreadable(fmt::format("{} is {} under another name", segment.path.string(),
+                                      SegmentName(header.term, header.segment)));
+}
+
 std::optional<JournalHeader> HeaderOf(const Segment& segment) {
   try {
-    const JournalHeader header = SegmentReader(segment.path).header();
-    const bool itself = header.term == segment.term && header.segment == segment.segment;
-    return itself ? std::optional(header) : std::nullopt;
+    return ReadHeader(segment);
   } catch (const JournalUnreadable&) {
     return std::nullopt;
   }
 }
 
-// Why a line does not cover `from`, as far as the directory tells.
+// Returns what is wrong with the segment of `at`: it is missing, cannot be read, or is too short.
+std::string Fault(const std::filesystem::path& journal, JournalPosition at) {
+  const Segment segment{at.term, at.segment, journal / SegmentName(at.term, at.segment)};
+  if (!std::filesystem::exists(segment.path)) return segment.path.string() + " is missing";
+  try {
+    ReadHeader(segment);
+  } catch (const JournalUnreadable& error) {
+    return error.what();
+  }
+  const std::uint64_t size = std::filesystem::file_size(segment.path);
+  if (size >= at.offset) return "";
+  return fmt::format("{} ends at byte {}, before byte {}", segment.path.string(), size, at.offset);
+}
+
+// Why `line` does not cover `from`, as far as the directory tells.
 std::string WhyNotCovered(const std::filesystem::path& journal,
                           const std::vector<LineSegment>& line, JournalPosition from) {
-  // 1. The segment of `from`.
-  const auto path_of = [&](JournalPosition at) {
-    return journal / SegmentName(at.term, at.segment);
-  };
-  const std::filesystem::path needed = path_of(from);
-  if (!std::filesystem::exists(needed)) return needed.string() + " is missing";
-  const std::uint64_t size = std::filesystem::file_size(needed);
-  if (size < from.offset) {
-    return fmt::format("{} ends at byte {} instead of {} or later", needed.string(), size,
-                       from.offset);
+  std::string fault = Fault(journal, from);
+  const JournalPosition after = line.front().header.after;  // where the line breaks off
+  if (fault.empty() && SegmentOf(line, from) == line.end() && after.offset > 0) {
+    fault = Fault(journal, {after.term, after.segment, 0});
   }
-  // 2. The one before which the line breaks off.
-  const JournalPosition after = line.front().header.after;
-  if (after.offset == 0) {
-    return fmt::format("{} does not go on from {}", line.back().segment.path.string(),
-                       needed.string());
-  }
-  const std::filesystem::path before = path_of(after);
-  return before.string() +
-         (std::filesystem::exists(before) ? " is damaged at byte 0" : " is missing");
+  if (!fault.empty()) return fault;
+  return fmt::format("a later learner has passed over byte {} of {}", from.offset,
+                     (journal / SegmentName(from.term, from.segment)).string());
 }
 
 }  // namespace
@@ -168,7 +175,7 @@ std::vector<LineSegment> LineOf(const std::filesystem::path& journal) {
   while (!segments.empty() && line.empty()) {
     const auto header = HeaderOf(segments.back());
     if (header) line.push_back({segments.back(), *header, std::nullopt});
-    if (!header && segments.size() == 1) SegmentReader{segments.back().path};  // throws
+    if (!header && segments.size() == 1) ReadHeader(segments.back());  // throws
     segments.pop_back();
   }
   // 2. Back to the beginning. Positions fall, so this ends.

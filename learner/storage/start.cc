@@ -71,24 +71,24 @@ Start FromCheckpoint(const Config& config, Checkpoint from, const std::filesyste
   return start;
 }
 
-// Returns the last whole line of metrics.jsonl, if the learner of `term` has written it.
-std::optional<RunStatus> LastReport(const std::filesystem::path& run_dir, std::uint32_t term) {
+// Returns the last whole line of metrics.jsonl, if the learner of the newest term has written it.
+std::optional<RunStatus> LastReport(const std::filesystem::path& run_dir) {
   constexpr std::uint64_t kBytes = 256 * 1024;  // a few long lines
   std::istringstream lines(ReadFileEnd(run_dir / "metrics.jsonl", kBytes));
   std::optional<RunStatus> last;
   for (std::string line; std::getline(lines, line);) {
     if (auto status = ParseStatus(line)) last = std::move(status);
   }
-  return last && last->term == term ? last : std::nullopt;
+  return last && last->term == NewestTerm(run_dir / "checkpoints") ? last : std::nullopt;
 }
 
 // Describes the updates that the journal holds behind the checkpoint, "" if there are none. A redo
 // (tools/replay/redo.h) would have made a checkpoint of them. `whole`: Checkpoint::journal_whole.
 std::string WhatIsLost(const std::filesystem::path& run_dir, const Start& start, bool whole) {
   if (!whole) {
-    const auto last = LastReport(run_dir, start.state.term);
-    const bool ended = last && last->phase == "done" && last->version == start.state.version;
-    return ended ? "" : "what came after it may be lost: the journal has a gap";
+    return EndedAt(run_dir, start.state.version)
+               ? ""
+               : "what came after it may be lost: the journal has a gap";
   }
   try {
     const JournalTail tail = TailOf(run_dir / "journal", start.journal);
@@ -124,11 +124,16 @@ Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout
 }
 
 std::string MissedByMetrics(const std::filesystem::path& run_dir, std::uint64_t reached) {
-  const auto seen = LastReport(run_dir, NewestTerm(run_dir / "checkpoints"));
+  const auto seen = LastReport(run_dir);
   if (!seen || seen->version <= reached) return "";
   return fmt::format(
       "at least {}: metrics.jsonl has seen version {}, but the journal ends with version {}",
       Plural(seen->version - reached, "update"), Grouped(seen->version), Grouped(reached));
+}
+
+bool EndedAt(const std::filesystem::path& run_dir, std::uint64_t version) {
+  const auto last = LastReport(run_dir);
+  return last && last->phase == "done" && last->version == version;
 }
 
 void CheckStart(const Config& config, const InitialNet& net, const std::filesystem::path& run_dir,

@@ -39,12 +39,15 @@ Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout
 // metrics.jsonl has seen version 9, but the journal ends with version 6", or "".
 std::string MissedByMetrics(const std::filesystem::path& run_dir, std::uint64_t reached);
 
+// Whether the last learner has reported, in metrics.jsonl, that it ended at this version.
+bool EndedAt(const std::filesystem::path& run_dir, std::uint64_t version);
+
 class NoGoodCheckpoint : public UserError {
   using UserError::UserError;
 };
 
-// Throws UserError if a learner cannot start so. To resume, there must be a good checkpoint, else it
-// is a NoGoodCheckpoint, of this net, optimizer and seed; to begin, there must be no checkpoint.
+// Throws UserError if a learner cannot start so. To begin, there must be no checkpoint. To resume,
+// there must be a good one (else it throws NoGoodCheckpoint) of this net, optimizer and seed.
 // Changes nothing.
 void CheckStart(const Config& config, const InitialNet& net, const std::filesystem::path& run_dir,
                 bool resume);

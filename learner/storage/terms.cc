@@ -32,14 +32,14 @@ std::optional<std::uint64_t> TermOfClaim(std::string_view name) {
 struct Claim {
   bool begins = false;
   std::optional<CheckpointId> from;
-  bool damaged = false;  // none of them: its learner was killed before it wrote it
+  bool damaged = false;  // it says something else. None of them: its learner was killed
 };
 
 // Returns the claim of `term`, or nullopt if there is none.
 std::optional<Claim> ReadClaim(const std::filesystem::path& dir, std::uint32_t term) {
   const std::filesystem::path path = ClaimPath(dir, term);
   if (!std::filesystem::exists(path)) return std::nullopt;
-  if (!std::filesystem::is_regular_file(path)) return Claim{.from = {}, .damaged = true};
+  if (std::filesystem::is_directory(path)) return Claim{.from = {}, .damaged = true};
   std::string text = ReadFile(path);
   if (text.empty()) return Claim{};
   if (text == fmt::format("{}\n", kNew)) return Claim{.begins = true, .from = {}};

@@ -98,6 +98,15 @@ TEST(ReadRegularFile, NothingElse) {
   EXPECT_EQ(code(dir / "absent"), std::errc::no_such_file_or_directory);
 }
 
+TEST(ReadFileEnd, TheLastBytesOrAll) {
+  const TempDir dir;
+  const auto path = dir.Write("a", "one\ntwo\n");
+  EXPECT_EQ(ReadFileEnd(path, 4), "two\n");
+  EXPECT_EQ(ReadFileEnd(path, 8), "one\ntwo\n");
+  EXPECT_EQ(ReadFileEnd(path, 100), "one\ntwo\n");
+  EXPECT_EQ(ReadFileEnd(dir / "absent", 4), "");
+}
+
 TEST_F(WriteFileAtomicallyTest, WritesIntoTheWorkingDirectoryToo) {
   EXPECT_EQ(StatusInChild([&] {
               std::filesystem::current_path(dir_.path());

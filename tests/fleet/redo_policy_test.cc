@@ -25,13 +25,13 @@ class RedoPolicyTest : public testing::Test {
 
 TEST_F(RedoPolicyTest, TheFleetStartsBehindIt) {
   EXPECT_THAT(policy_.Tick(50'000), IsEmpty());
-  EXPECT_THAT(Deeds(policy_.OnRedoExit(20, 75, Exit(0))),
+  EXPECT_THAT(Deeds(policy_.OnRedoExit(50'001, 75, Exit(0))),
               Are(StartLearner{true}, StartActor{0}, StartActor{1}));
   EXPECT_EQ(policy_.counts().actors_started, 2u);
   EXPECT_EQ(policy_.counts().learner_restarted, 0u);
 }
 
-TEST_F(RedoPolicyTest, WhateverItsEndTheLearnerStarts) {
+TEST_F(RedoPolicyTest, WhateverItsOtherEndsTheLearnerStarts) {
   const struct {
     ChildExit exit;
     std::string warning;  // one that ended with 1 has named what is lost
@@ -44,18 +44,18 @@ TEST_F(RedoPolicyTest, WhateverItsEndTheLearnerStarts) {
       {kAborted, "the redo (pid 75) was killed by SIGABRT: no memory: updates after"},
       {{ChildExit::How::kNotStarted, ENOENT}, "the redo could not be started (No such file"},
   };
-  policy_.OnRedoExit(20, 75, Exit(0));
+  policy_.OnRedoExit(5, 75, Exit(0));
   policy_.OnStatus(10, StatusAt(0));
   std::uint64_t steps = 0;
   for (const auto& [exit, warning] : kEnds) {
     steps += 160;
     policy_.OnStatus(10, StatusAt(steps, fmt::format("checkpoints/{}", steps)));
     EXPECT_THAT(Deeds(policy_.OnLearnerExit(10, 76, kKilled9)), Are(StartRedo{}));
-    Actions end = policy_.OnRedoExit(20, 75, exit, "no memory");
+    Actions end = policy_.OnRedoExit(10, 75, exit, "no memory");
     if (!warning.empty()) {  // once more
       EXPECT_THAT(Said(end, LogLevel::kWarn), HasSubstr("; tried once more"));
       EXPECT_THAT(Deeds(end), Are(StartRedo{}));
-      end = policy_.OnRedoExit(20, 75, exit, "no memory");
+      end = policy_.OnRedoExit(10, 75, exit, "no memory");
     }
     EXPECT_THAT(Deeds(end), Are(StartLearner{true}));
     EXPECT_THAT(Said(end, LogLevel::kWarn), testing::StartsWith(warning));
@@ -99,7 +99,7 @@ TEST_F(RedoPolicyTest, OneThatHangsIsKilledAndTheLearnerStarts) {
   EXPECT_THAT(policy_.Tick(600'999), IsEmpty());
   EXPECT_THAT(policy_.Tick(601'000), Are(kKillRedo));
   EXPECT_THAT(policy_.Tick(602'000), IsEmpty()) << "killed once";
-  const Actions end = policy_.OnRedoExit(20, 75, kKilled9);
+  const Actions end = policy_.OnRedoExit(602'001, 75, kKilled9);
   EXPECT_THAT(Said(end, LogLevel::kWarn),
               HasSubstr("the redo (pid 75) was killed by SIGKILL: it had not reported for 600 s"));
   EXPECT_THAT(Deeds(end), testing::Contains(Action(StartLearner{true})));
@@ -109,14 +109,14 @@ TEST_F(RedoPolicyTest, AStopEndsItAndNothingIsStarted) {
   const Actions stop = policy_.OnStopSignal(100, SIGINT);
   EXPECT_THAT(Deeds(stop), Are(kKillRedo));
   EXPECT_THAT(Said(stop), AllOf(HasSubstr("SIGINT: "), HasSubstr("redone at the next --resume")));
-  const Actions end = policy_.OnRedoExit(20, 75, kKilled9);
+  const Actions end = policy_.OnRedoExit(110, 75, kKilled9);
   EXPECT_THAT(Deeds(end), End(kExitInterrupted));
   EXPECT_THAT(Said(end, LogLevel::kWarn), "");
 }
 
 // In the middle of a run: its actors wait for the learner, or look for it and end.
 TEST_F(RedoPolicyTest, NoActorIsGivenUpForIt) {
-  policy_.OnRedoExit(20, 75, Exit(0));
+  policy_.OnRedoExit(0, 75, Exit(0));
   policy_.OnStatus(0, StatusAt(0));
   policy_.OnStatus(1, StatusAt(160));
   policy_.OnLearnerExit(10, 76, kKilled9);
@@ -127,20 +127,21 @@ TEST_F(RedoPolicyTest, NoActorIsGivenUpForIt) {
     policy_.OnRedoStatus(now, {});
     EXPECT_THAT(Deeds(policy_.Tick(now)), Are(StartActor{0}, StartActor{1}));
   }
-  policy_.OnRedoExit(20, 75, Exit(0));
+  policy_.OnRedoExit(now, 75, Exit(0));
   policy_.OnActorExit(now, 0, 77, Exit(1), "no learner");
   EXPECT_FALSE(policy_.over()) << "they do not count afterwards either";
 }
 
 TEST_F(RedoPolicyTest, WhatItHasRedoneIsProgressOfTheRun) {
-  policy_.OnRedoExit(20, 75, Exit(0));
+  policy_.OnRedoExit(0, 75, Exit(0));
   for (int death = 0; death < 40; ++death) {
     const std::int64_t now = 1000 * death;
     policy_.OnStatus(now, StatusAt(0));
     policy_.OnLearnerExit(now, 76, kKilled9);
     policy_.Tick(now + 900);
     policy_.OnRedoStatus(now + 901, {.done = 1, .updates = 1});
-    EXPECT_THAT(Deeds(policy_.OnRedoExit(20, 75, Exit(0))), Are(StartLearner{true})) << death;
+    EXPECT_THAT(Deeds(policy_.OnRedoExit(now + 902, 75, Exit(0))), Are(StartLearner{true}))
+        << death;
   }
 }
 

@@ -46,7 +46,7 @@ TEST_F(EndingOfOne, LearnerThatDiesOverItsLastCheckpointIsStartedAgainWithItsAct
   policy_.OnStatus(5, StatusAt(500));
   policy_.OnStatus(10, Done());
   policy_.OnActorExit(11, 0, 77, Exit(0));
-  ExpectLearnerAgain(policy_, policy_.OnLearnerExit(12, 76, kKilled9));
+  ExpectLearnerAgain(policy_, policy_.OnLearnerExit(12, 76, kKilled9), 12);
   EXPECT_THAT(Deeds(policy_.Tick(13)), Are(StartActor{0}));
 }
 

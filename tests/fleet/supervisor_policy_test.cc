@@ -92,7 +92,7 @@ TEST(PolicyTest, WhereAllActorsComeFromElsewhereTheyAreCountedAsTheyJoin) {
   EXPECT_EQ(policy.counts().actors_started, 2u);
   EXPECT_EQ(policy.counts().actors_restarted, 1u);
   // A new learner's members are those of the one before, and another.
-  ExpectLearnerAgain(policy, policy.OnLearnerExit(30, 77, kKilled9));
+  ExpectLearnerAgain(policy, policy.OnLearnerExit(30, 77, kKilled9), 30);
   policy.OnStatus(40, Joined(2, {{0, 0x20000, 1}, {1, 0x20000, 1}, {2, 0x20000, 0}}));
   EXPECT_EQ(policy.counts().actors_started, 3u);
   EXPECT_EQ(policy.counts().actors_restarted, 1u);
@@ -175,7 +175,7 @@ TEST_F(PolicyOfTwo, ASlotThatNeverWorksIsGivenUpAndTheOtherGoesOn) {
   // Also when the learner is started again.
   std::int64_t now = 300'000;
   policy_.OnStatus(now, Joined(1, {{0, 1, 2}}));
-  ExpectLearnerAgain(policy_, policy_.OnLearnerExit(now, 76, kKilled9));
+  ExpectLearnerAgain(policy_, policy_.OnLearnerExit(now, 76, kKilled9), now);
   EXPECT_THAT(Deeds(policy_.Tick(now + 60'000)), IsEmpty());
   // Nothing is left if the other one no longer works either.
   for (int death = 0; death < 11; ++death) {  // the first is that of a process that worked
@@ -229,12 +229,12 @@ TEST_F(PolicyOfOne, ExitStatusTwoIsADeathAsAnyOtherOnceTheSlotHasWorked) {
 TEST_F(PolicyOfOne, ExitStatusTwoOfALearnerIsACrashOnceOneHasReported) {
   policy_.OnStatus(10, StatusAt(0));
   EXPECT_THAT(Deeds(policy_.OnLearnerExit(20, 76, kAborted)), IsEmpty());
-  ExpectLearnerAgain(policy_, policy_.Tick(70));
+  ExpectLearnerAgain(policy_, policy_.Tick(70), 70);
   EXPECT_THAT(Deeds(policy_.OnLearnerExit(80, 77, Exit(2), "address in use")), IsEmpty());
-  ExpectLearnerAgain(policy_, policy_.Tick(180));
+  ExpectLearnerAgain(policy_, policy_.Tick(180), 180);
   policy_.OnStatus(190, StatusAt(0));
   policy_.OnStatus(200, StatusAt(160));
-  ExpectLearnerAgain(policy_, policy_.OnLearnerExit(210, 78, kAborted));
+  ExpectLearnerAgain(policy_, policy_.OnLearnerExit(210, 78, kAborted), 210);
 }
 
 TEST_F(PolicyOfOne, LearnerThatGivesUpIsNotStartedAgain) {
@@ -257,7 +257,7 @@ TEST_F(PolicyOfOne, LearnerThatDoesNotReportIsWarnedOfThenKilledAndStartedAgain)
   EXPECT_THAT(Deeds(policy_.Tick(61'000)), Are(SendSignal{kLearnerSlot, SIGKILL}));
   EXPECT_THAT(policy_.Tick(62'000), IsEmpty()) << "killed once";
   const Actions died = policy_.OnLearnerExit(62'001, 76, kKilled9);
-  ExpectLearnerAgain(policy_, died);
+  ExpectLearnerAgain(policy_, died, 62'001);
   EXPECT_THAT(Said(died),
               HasSubstr("(pid 76) was killed by SIGKILL: it had not reported for 60 s"));
   EXPECT_FALSE(policy_.learner_silent());
@@ -293,7 +293,7 @@ TEST_F(PolicyOfTwo, ActorThatHangsIsKilledAndReplaced) {
 TEST_F(PolicyOfTwo, ActorsHaveTimeToFindANewLearner) {
   policy_.OnStatus(100, Joined(1, {{0, 1, 4}, {1, 1, 3}}));
   policy_.OnStatus(50'000, Joined(1, {{0, 1, 4}, {1, 1, 3}}));
-  ExpectLearnerAgain(policy_, policy_.OnLearnerExit(50'000, 76, kKilled9));
+  ExpectLearnerAgain(policy_, policy_.OnLearnerExit(50'000, 76, kKilled9), 50'000);
   policy_.OnStatus(109'000, Joined(2, {{0, 9, 0}}));
   EXPECT_THAT(Deeds(policy_.Tick(111'000)), IsEmpty());
   policy_.OnStatus(169'000, Joined(2, {{0, 9, 0}}));
@@ -325,7 +325,7 @@ TEST_F(PolicyOfOne, LearnerWithProgressIsRestartedAtOnceFromItsCheckpoint) {
   policy_.OnStatus(10, StatusAt(0));
   policy_.OnStatus(20, StatusAt(320, "checkpoints/b"));
   const Actions died = policy_.OnLearnerExit(30, 76, kKilled9);
-  ExpectLearnerAgain(policy_, died);
+  ExpectLearnerAgain(policy_, died, 30);
   EXPECT_THAT(Said(died, LogLevel::kWarn),
               HasSubstr("the learner (pid 76) was killed by SIGKILL at 320 steps; started again at "
                         "once from checkpoints/b or a newer one"));
@@ -338,7 +338,7 @@ TEST_F(PolicyOfOne, LearnerWithoutProgressBacksOffAndIsGivenUpAtTheFifthDeath) {
     policy_.OnStatus(now, StatusAt(160));  // where it begins, and no further
     EXPECT_THAT(Deeds(policy_.OnLearnerExit(now, 76, kAborted)), IsEmpty());
     EXPECT_THAT(Deeds(policy_.Tick(now + wait - 1)), IsEmpty());
-    ExpectLearnerAgain(policy_, policy_.Tick(now + wait));
+    ExpectLearnerAgain(policy_, policy_.Tick(now + wait), now + wait);
     now += wait;
   }
   const Actions fifth = policy_.OnLearnerExit(now, 76, kAborted, "out of memory");
@@ -359,12 +359,12 @@ TEST_F(PolicyOfOne, AnyProgressForgivesTheDeathsBefore) {
     for (int i = 0; i < times; ++i) {
       policy_.OnLearnerExit(now, 76, kAborted);
       now += 1000;
-      ExpectLearnerAgain(policy_, policy_.Tick(now));
+      ExpectLearnerAgain(policy_, policy_.Tick(now), now);
     }
   };
   die_young(4);
   policy_.OnStatus(now, Joined(1, {{0, 1, 1}}));  // an accepted gradient is progress, too
-  ExpectLearnerAgain(policy_, policy_.OnLearnerExit(now, 76, kAborted));
+  ExpectLearnerAgain(policy_, policy_.OnLearnerExit(now, 76, kAborted), now);
   die_young(4);
 }
 
@@ -372,7 +372,7 @@ TEST_F(PolicyOfOne, LearnerThatNeverReachesANewCheckpointIsGivenUpInTheEnd) {
   for (int death = 1; death < 30; ++death) {
     policy_.OnStatus(death, StatusAt(0));
     policy_.OnStatus(death, StatusAt(500));
-    ExpectLearnerAgain(policy_, policy_.OnLearnerExit(death, 76, kAborted));
+    ExpectLearnerAgain(policy_, policy_.OnLearnerExit(death, 76, kAborted), death);
   }
   policy_.OnStatus(40, StatusAt(0));
   policy_.OnStatus(40, StatusAt(500));

@@ -71,8 +71,6 @@ TEST_F(ResumeTest, WithoutAnyGoodCheckpointItIsRefused) {
   for (const std::string& name : Checkpoints()) {
     std::filesystem::resize_file(run() / "checkpoints" / name, 100);
   }
-  EXPECT_EQ(Resume({"run.steps=48000", "checkpoint.exact=false"}), 2);
-  EXPECT_THAT(said_, testing::Not(HasSubstr("journal may make one")));  // it could not
   EXPECT_EQ(Resume({"run.steps=48000"}), 2);
   const std::string way = "starling replay " + run().string() + " --from-checkpoint --write";
   EXPECT_THAT(said_, HasSubstr("no good checkpoint"));

@@ -47,7 +47,7 @@ class Impossible : public std::runtime_error {
 };
 
 // What was done again cannot be written, and a learner that starts without it would pass it over.
-class NoRoom : public std::runtime_error {
+class Unwritten : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
@@ -63,6 +63,10 @@ void SyncJournal(const std::filesystem::path& journal, learner::JournalPosition 
     }
   }
   if (std::filesystem::is_directory(journal)) SyncDirectory(journal);
+}
+
+bool MayGetRoom(int error) {
+  return error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO;
 }
 
 // A redo may take several times checkpoint.redo_s: cuts come late, and this machine may be slower.
@@ -119,6 +123,7 @@ class Redo {
       return kExitFailed;
     }
     if (newest_.checkpoint && !newest_.checkpoint->journal_whole) {
+      if (learner::EndedAt(options_.run_dir, version())) return kExitDone;
       LogWarn("what came after {} cannot be redone: the journal has a gap", NameOf(newest_));
       return kExitFailed;
     }
@@ -129,8 +134,9 @@ class Redo {
     try {
       if (!why_not.empty()) throw Impossible(why_not);
       DoAgain();
-    } catch (const NoRoom& error) {
-      LogError("{}; nothing is lost yet: make it possible, then go on with --resume", error.what());
+    } catch (const Unwritten& error) {
+      LogError("{}; {} not lost yet: free space there, or mend what is wrong, then --resume",
+               error.what(), lost_.updates == 1 ? "this update is" : "these updates are");
       return kExitNotNow;
     } catch (const std::runtime_error& error) {
       LogWarn("{} {} cannot be redone: {}",
@@ -191,7 +197,7 @@ class Redo {
     // 3. The checkpoint, behind the journal that it stands on.
     content.state.term = id.term;
     content.journal = tail.end;
-    if (lost_.updates > 0 || !newest_.checkpoint) return WriteInTheEnd(from, std::move(content));
+    if (lost_.updates > 0 || !newest_.checkpoint) return WriteOrWait(from, std::move(content));
     SyncJournal(journal_, from);
     AddStates(std::move(content));
   }
@@ -259,12 +265,13 @@ class Redo {
     const std::int64_t now = clock_.NowMs();
     if (options_.status_fd < 0 || now < next_report_ms_) return;
     next_report_ms_ = now + kStatusMs;
+    last_report_ = status;
     const std::string line = monitor::ToLine(status);
     [[maybe_unused]] const ssize_t wrote = ::write(options_.status_fd, line.data(), line.size());
   }
 
-  // Waits while it cannot be written. Throws NoRoom in the end.
-  void WriteInTheEnd(learner::JournalPosition from, learner::CheckpointContent content) {
+  // Waits while there is no room. Throws Unwritten in the end.
+  void WriteOrWait(learner::JournalPosition from, learner::CheckpointContent content) {
     const learner::Checkpoint checkpoint =
         learner::CheckpointOf(config_, results::LayoutOf(config_), std::move(content));
     bool said = false;
@@ -276,18 +283,19 @@ class Redo {
       } catch (const std::system_error& error) {
         const std::string what = fmt::format("version {} is done again and cannot be written: {}",
                                              Grouped(checkpoint.version), error.what());
+        if (!MayGetRoom(error.code().value())) throw Unwritten(what);
         if (!std::exchange(said, true)) LogWarn("{}; no learner starts before", what);
-        if (!await_room_()) throw NoRoom(what);
+        if (!await_room_()) throw Unwritten(what);
         if (abandoned_()) throw Impossible("the supervisor has ended");
-        Report({lost_.updates, lost_.updates});
+        Report(last_report_);
       }
     }
     LogInfo("wrote checkpoints/{}{}", learner::CheckpointName(checkpoint.term, checkpoint.version),
             lost_.damaged || !missed_.empty() ? "" : ": nothing is lost");
   }
 
-  // The newest checkpoint gets the states that it lacks. If it ends before records that follow its
-  // update, it is replaced first: states must not lie beside the old one.
+  // The newest checkpoint gets the states that it lacks. If it stands further behind its update
+  // than they do, it is replaced first: they must not lie beside the old one.
   void AddStates(learner::CheckpointContent content) const {
     std::filesystem::path path = newest_.path;
     const learner::ActorStates states = *std::exchange(content.actors, std::nullopt);
@@ -309,15 +317,17 @@ class Redo {
   const Clock& cpu_;
   const SteadyClock clock_;
   std::int64_t next_report_ms_ = 0;
+  monitor::RedoStatus last_report_;
 };
 
 }  // namespace
 
 std::function<bool()> TenMinutes() {
-  constexpr int kTries = 600;
-  return [tries = 0]() mutable {
-    std::this_thread::sleep_for(std::chrono::seconds(1));
-    return ++tries < kTries;
+  using std::chrono::steady_clock;
+  return [end = std::optional<steady_clock::time_point>()]() mutable {
+    if (!end) end = steady_clock::now() + std::chrono::minutes(10);
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    return steady_clock::now() < *end;
   };
 }
 

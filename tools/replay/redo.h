@@ -12,7 +12,7 @@
 
 namespace starling::replay {
 
-// For RunRedo's `await_room`: waits a second, and says whether to try again: for ten minutes.
+// For RunRedo's `await_room`: waits two seconds, and returns true for ten minutes.
 std::function<bool()> TenMinutes();
 
 // Returns kExitDone if the newest checkpoint holds every update of the journal now, and is a cut.
@@ -20,9 +20,9 @@ std::function<bool()> TenMinutes();
 // what can be read), and returns kExitFailed; the run can go on from its newest checkpoint. Throws
 // UserError if `run_dir` is none, or a learner is at work there. Estimates its time by `cpu`.
 //
-// A learner that started without updates that can be redone would pass them over. While they cannot
-// be written, as on a full disk, it calls `await_room` and tries again; when that returns false, it
-// returns kExitNotNow, and no learner may start.
+// A learner that started without updates that can be redone would pass them over. While there is no
+// room for them, it calls `await_room` and tries again. When that returns false, or if waiting does
+// not help, it returns kExitNotNow, and no learner may start.
 int RunRedo(const ReplayOptions& options, const Clock& cpu = CpuClock(),
             const std::function<bool()>& await_room = TenMinutes());
 

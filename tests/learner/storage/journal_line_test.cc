@@ -114,14 +114,29 @@ TEST_F(JournalLineTest, WhereItBreaksOffIsNamed) {
   };
   EXPECT_EQ(why_not({9, 1, 60}), segment(9, 1).string() + " is missing");
   EXPECT_EQ(why_not({3, 0, end.offset + 1}),
-            fmt::format("{} ends at byte {} instead of {} or later", segment(3).string(),
-                        end.offset, end.offset + 1));
-  // Between the position and the newest segment.
-  const std::string bytes = ReadFile(segment(2));
-  dir_.Write("journal/t0002-s000000", "X" + bytes.substr(1));
-  EXPECT_EQ(why_not(cut), segment(2).string() + " is damaged at byte 0");
+            fmt::format("{} ends at byte {}, before byte {}", segment(3).string(), end.offset,
+                        end.offset + 1));
+  // The newest segment, and one before it.
+  const auto damage = [&](std::uint32_t term) {
+    std::string bytes = ReadFile(segment(term));
+    bytes[3] ^= 1;
+    dir_.Write("journal/" + SegmentName(term, 0), bytes);
+  };
+  damage(3);
+  EXPECT_EQ(why_not(end), segment(3).string() + " is not a journal");
+  damage(3);  // whole again
+  damage(2);
+  EXPECT_EQ(why_not(cut), segment(2).string() + " is not a journal");
   std::filesystem::remove(segment(2));
   EXPECT_EQ(why_not(cut), segment(2).string() + " is missing");
+}
+
+TEST_F(JournalLineTest, AndSoIsWhatALaterLearnerPassedOver) {
+  const JournalPosition end = GoOn(1, {});
+  GoOn(2, {1, 0, kHeaderBytes});
+  EXPECT_EQ(ErrorOf<JournalUnreadable>([&] { JournalReader(journal(), end); }),
+            fmt::format("a later learner has passed over byte {} of {}", end.offset,
+                        segment(1).string()));
 }
 
 TEST_F(JournalLineTest, ASegmentUnderAnotherNameDoesNotCount) {
@@ -129,6 +144,9 @@ TEST_F(JournalLineTest, ASegmentUnderAnotherNameDoesNotCount) {
   std::filesystem::copy_file(segment(1), segment(9));
   EXPECT_THAT(Deaths(), ElementsAre(1));
   EXPECT_EQ(TailOf(journal(), end).where, segment(9).string() + ", byte 0");
+  std::filesystem::remove(segment(1));
+  EXPECT_EQ(ErrorOf<JournalUnreadable>([&] { LineOf(journal()); }),
+            segment(9).string() + " is t0001-s000000 under another name");
 }
 
 TEST_F(JournalLineTest, ATermIsUsedOnce) {

@@ -211,9 +211,23 @@ TEST_F(RedoTest, AndIfItStaysFullNoLearnerMayStart) {
     const FileSizeLimit full(1000);
     EXPECT_EQ(Redo(), kExitNotNow);
   }
-  EXPECT_THAT(said_, HasSubstr("File too large; nothing is lost yet: make it possible, then go on "
-                               "with --resume"));
+  EXPECT_THAT(said_, HasSubstr("File too large; these updates are not lost yet: free space there, "
+                               "or mend what is wrong, then --resume"));
   EXPECT_THAT(Checkpoints(), ElementsAre(At(2)));
+  EXPECT_EQ(Redo(), kExitDone) << said_;
+  ExpectRedone();
+}
+
+TEST_F(RedoTest, WaitingDoesNotMoveADirectoryOutOfTheWay) {
+  std::filesystem::create_directory(At(5));
+  EXPECT_EQ(Redo(SteadyClock(),
+                 [] {
+                   ADD_FAILURE() << "waits";
+                   return false;
+                 }),
+            kExitNotNow);
+  EXPECT_THAT(said_, ContainsRegex("cannot be written: .*: Is a directory; these updates are not"));
+  std::filesystem::remove(At(5));
   EXPECT_EQ(Redo(), kExitDone) << said_;
   ExpectRedone();
 }
@@ -240,6 +254,11 @@ TEST_F(RedoTest, BehindAGapOfTheJournalNothingIsKnown) {
   learner::WriteCheckpoint(run_.checkpoints(), cut);
   EXPECT_EQ(Redo(), kExitFailed);
   EXPECT_THAT(said_, HasSubstr("cannot be redone: the journal has a gap"));
+  // Unless the learner said that it ended there.
+  run_.dir.Write("metrics.jsonl", R"({"phase":"done","term":1,"version":2})"
+                                  "\n");
+  EXPECT_EQ(Redo(), kExitDone);
+  EXPECT_EQ(said_, "");
 }
 
 TEST_F(RedoTest, UpToTheDamageOfAJournal) {
