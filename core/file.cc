@@ -152,6 +152,8 @@ std::string ReadRegularFile(const std::filesystem::path& path, std::uint64_t lim
 }
 
 std::string ReadFileEnd(const std::filesystem::path& path, std::uint64_t limit) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return "";
   std::ifstream file(path, std::ios::ate);
   if (!file) return "";
   const std::streamoff size = file.tellg();

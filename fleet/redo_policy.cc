@@ -10,8 +10,9 @@
 
 namespace starling::fleet {
 
-void RedoPolicy::Start(std::int64_t now_ms, Actions& out) {
+void RedoPolicy::Start(std::int64_t now_ms, bool first, Actions& out) {
   alive_ = true;
+  first_ = first;
   heard_ms_ = now_ms;
   retried_ = false;
   killed_why_.clear();
@@ -31,9 +32,10 @@ void RedoPolicy::OnExit(int pid, const ChildExit& exit, const std::string& reaso
   const bool reported = Exited(exit, kExitDone) || Exited(exit, kExitFailed);
   if (stopped_ || reported) {
     Add(out, LogLevel::kInfo, "{}", who);
-  } else if (Exited(exit, kExitNotNow)) {
+  } else if (Exited(exit, kExitNotNow) || (first_ && Exited(exit, kExitUserError))) {
     Add(out, LogLevel::kError, "{}: its message is above, the run ends", who);
-    gave_up_ = Because(who, reason);
+    const int status = Exited(exit, kExitNotNow) ? kExitFailed : kExitUserError;
+    gave_up_ = Finish{status, Because(who, reason)};
   } else if (killed_why_.empty() && !std::exchange(retried_, true)) {
     Add(out, LogLevel::kWarn, "{}; tried once more", Because(who, reason));
     alive_ = true;

@@ -4,7 +4,8 @@
 //
 // The rules:
 //  - It runs before each learner that goes on with a run. Whatever its end, that learner starts,
-//    except after kExitNotNow: then the run ends, to be resumed.
+//    except after kExitNotNow: then the run ends, to be resumed. So it does if the first redo of a
+//    resumed run finds that it is none, or locked: its actors must not join the learner of another.
 //  - The redo logs which updates are lost. If it dies, or finds the run locked by another process,
 //    it is started once more. If that fails as well, the supervisor logs a warning.
 //  - One without a status line for `redo_hang_ms` is killed.
@@ -24,15 +25,16 @@ class RedoPolicy {
  public:
   explicit RedoPolicy(const PolicyLimits& limits) : limits_(limits) {}
 
-  void Start(std::int64_t now_ms, Actions& out);
+  // `first`: no process of this run was started before.
+  void Start(std::int64_t now_ms, bool first, Actions& out);
   void OnStatus(std::int64_t now_ms, const monitor::RedoStatus& status);
   void OnExit(int pid, const ChildExit& exit, const std::string& reason, Actions& out);
   void Tick(std::int64_t now_ms, Actions& out);
   void Stop(Actions& out);
 
   bool alive() const { return alive_; }
-  // Why no learner may start after it; "" if one may.
-  const std::string& gave_up() const { return gave_up_; }
+  // How the run ends, if no learner may start.
+  const std::optional<Finish>& gave_up() const { return gave_up_; }
   // Its progress; nullopt: no redo runs, or it has not replayed a record yet.
   const std::optional<monitor::RedoStatus>& status() const { return status_; }
 
@@ -43,7 +45,8 @@ class RedoPolicy {
   bool stopped_ = false;       // by us, because the run ends
   std::int64_t heard_ms_ = 0;  // its newest status line, or its start
   std::string killed_why_;     // "" unless we have killed it
-  std::string gave_up_;
+  bool first_ = false;
+  std::optional<Finish> gave_up_;
   std::optional<monitor::RedoStatus> status_;
 };
 

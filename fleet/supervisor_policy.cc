@@ -32,7 +32,7 @@ SupervisorPolicy::SupervisorPolicy(const PolicyLimits& limits, int actors, std::
 Actions SupervisorPolicy::Start(std::int64_t now_ms) {
   Actions out;
   if (resume_) {
-    redo_.Start(now_ms, out);
+    redo_.Start(now_ms, /*first=*/true, out);
   } else {
     BringUpFleet(false, out);
   }
@@ -62,8 +62,8 @@ Actions SupervisorPolicy::OnRedoExit(std::int64_t now_ms, int pid, const ChildEx
   redo_.OnExit(pid, exit, reason, out);
   if (ending_) {
     MaybeFinish(out);
-  } else if (!redo_.gave_up().empty()) {
-    BeginEnding(now_ms, kExitFailed, out, redo_.gave_up());
+  } else if (const auto& end = redo_.gave_up()) {
+    BeginEnding(now_ms, end->exit_status, out, end->error);
   } else if (!redo_.alive()) {
     BringUpFleet(/*resume=*/true, out);
   }
@@ -304,7 +304,7 @@ void SupervisorPolicy::RestartLearner(std::int64_t now_ms, Actions& out) {
     if (!actor.alive && !actor.start_ms && !actor.given_up) actor.start_ms = now_ms;
   }
   learner_.start_ms.reset();
-  redo_.Start(now_ms, out);
+  redo_.Start(now_ms, /*first=*/false, out);
 }
 
 Actions SupervisorPolicy::OnEvaluatorExit(std::int64_t now_ms, int pid, const ChildExit& exit,

@@ -83,9 +83,10 @@ void Learner::End(bool begun) {
   const bool over = engine_.over();
   std::error_code ignored;
   std::filesystem::remove(endpoint_file(), ignored);
-  // 1. A cut needs the states of the actors.
+  // 1. A cut needs the states of the actors. If nothing was applied since the cut that the run goes
+  //    on from, that one is the last: not all actors may have come back.
   std::optional<CheckpointContent> last;
-  if (begun) last = LastContent();
+  if (begun && engine_.published() != cut_at_start_) last = LastContent();
   // 2. Report first, so that the supervisor replaces none of the actors that leave now.
   reporter_.Report(StatusReporter::Moment::kDismissed, times_, keeper_.newest());
   membership_.Dismiss(over ? wire::LeaveReason::kRunOver : wire::LeaveReason::kShuttingDown,

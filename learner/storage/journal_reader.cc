@@ -57,6 +57,7 @@ std::optional<JournalHeader> HeaderOf(const Segment& segment) {
 std::string Fault(const std::filesystem::path& journal, JournalPosition at) {
   const Segment segment{at.term, at.segment, journal / SegmentName(at.term, at.segment)};
   if (!std::filesystem::exists(segment.path)) return segment.path.string() + " is missing";
+  if (!std::filesystem::is_regular_file(segment.path)) return segment.path.string() + " is no file";
   try {
     ReadHeader(segment);
   } catch (const JournalUnreadable& error) {
@@ -161,7 +162,8 @@ std::vector<Segment> ListSegments(const std::filesystem::path& journal) {
   std::vector<Segment> found;
   for (const auto& entry : std::filesystem::directory_iterator(journal)) {
     const auto parts = ParseSegmentName(entry.path().filename().string());
-    if (parts) found.push_back({parts->first, parts->second, entry.path()});
+    if (parts && entry.is_regular_file())
+      found.push_back({parts->first, parts->second, entry.path()});
   }
   std::ranges::sort(found, {}, [](const Segment& s) { return std::pair(s.term, s.segment); });
   return found;
@@ -203,7 +205,7 @@ bool Covers(const std::vector<LineSegment>& line, JournalPosition position) {
 // ---- the run
 
 JournalReader::JournalReader(const std::filesystem::path& journal, JournalPosition from)
-    : line_(LineOf(journal)) {
+    : line_(LineOf(journal)), header_(line_.front().header) {
   if (from.offset == 0) {
     segment_.emplace(line_.front().segment.path);
     return;
@@ -212,6 +214,7 @@ JournalReader::JournalReader(const std::filesystem::path& journal, JournalPositi
     throw JournalUnreadable(WhyNotCovered(journal, line_, from));
   }
   index_ = static_cast<std::size_t>(SegmentOf(line_, from) - line_.begin());
+  header_ = line_[index_].header;
   segment_.emplace(line_[index_].segment.path);
   segment_->Skip(from.offset);
 }

@@ -90,8 +90,9 @@ class JournalReader {
   // SegmentReader, and JournalUnreadable if the line does not cover `from`.
   explicit JournalReader(const std::filesystem::path& journal, JournalPosition from = {});
 
-  // Of the oldest segment. Its `after` is somewhere if earlier ones are missing.
-  const JournalHeader& header() const { return line_.front().header; }
+  // Of the segment in which it began. From nowhere that is the oldest, whose `after` is somewhere
+  // if earlier ones are missing.
+  const JournalHeader& header() const { return header_; }
 
   // As SegmentReader::Next.
   std::optional<JournalRecord> Next();
@@ -103,6 +104,7 @@ class JournalReader {
  private:
   std::vector<LineSegment> line_;
   std::size_t index_ = 0;  // of the segment being read
+  JournalHeader header_;
   std::optional<SegmentReader> segment_;
   JournalEnding ending_ = JournalEnding::kEnd;
 };

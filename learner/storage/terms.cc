@@ -79,7 +79,9 @@ bool TryClaim(const std::filesystem::path& path, const std::string& content) {
                        ::write(file.get(), content.data(), content.size()) == std::ssize(content) &&
                        ::fsync(file.get()) == 0;
   if (!written) {
-    throw std::system_error(errno, std::generic_category(), "cannot write " + path.string());
+    const int error = errno;
+    if (file.get() >= 0) ::unlink(path.c_str());
+    throw std::system_error(error, std::generic_category(), "cannot write " + path.string());
   }
   SyncDirectory(path.parent_path());
   return true;

@@ -105,6 +105,7 @@ TEST(ReadFileEnd, TheLastBytesOrAll) {
   EXPECT_EQ(ReadFileEnd(path, 8), "one\ntwo\n");
   EXPECT_EQ(ReadFileEnd(path, 100), "one\ntwo\n");
   EXPECT_EQ(ReadFileEnd(dir / "absent", 4), "");
+  EXPECT_EQ(ReadFileEnd(dir.path(), 4), "");
 }
 
 TEST_F(WriteFileAtomicallyTest, WritesIntoTheWorkingDirectoryToo) {

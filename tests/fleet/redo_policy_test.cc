@@ -73,6 +73,12 @@ TEST_F(RedoPolicyTest, OneThatForbidsALearnerEndsTheRun) {
       End(kExitFailed, "the redo (pid 75) ended with exit status 4: No space left on device"));
 }
 
+TEST_F(RedoPolicyTest, SoDoesOneThatFindsTheRunLockedAtItsStart) {
+  const Actions end = policy_.OnRedoExit(20, 75, Exit(kExitUserError), "is still using it");
+  EXPECT_THAT(Deeds(end),
+              End(kExitUserError, "the redo (pid 75) ended with exit status 2: is still using it"));
+}
+
 TEST_F(RedoPolicyTest, InTheMiddleOfARunTooAndItsActorsEnd) {
   policy_.OnRedoExit(20, 75, Exit(0));
   policy_.OnStatus(20, StatusAt(0));

@@ -104,7 +104,10 @@ TEST_F(LargeNetTest, TheLastMessageOfAnActorComesAfterItsGradient) {
   actor->Send(wire::Leave{});
   const auto next = NewActor();
   EXPECT_GE(next->NextGrant().version, 0u);
-  next->Synchronize();
+  EXPECT_TRUE(next->Await([&] {
+    const auto published = LastPublished();
+    return published && published->status.gradients.applied == 1;
+  }));
   Stop();
   EXPECT_EQ(counters().applied, 1u);
   EXPECT_EQ(counters().dropped_total(), 0u);

@@ -59,6 +59,24 @@ TEST_F(LearnerCutsTest, AStateComesWithTheCheckpointAndGoesToTheNextActor) {
   EXPECT_EQ(actor->header.incarnation, wire::MakeIncarnation(2, 0));
 }
 
+// Its actors may not have come back, or have gone: the states on the disk are not replaced.
+TEST_F(LearnerCutsTest, ALearnerThatAppliesNothingKeepsTheCutThatItCameFrom) {
+  const auto actor = StartWithActor(kBound + "run.steps=400");
+  Play(*actor);
+  AskToStop();
+  SendState(*actor, "the state");
+  Wait();
+  Discard();
+  for (const bool joins : {false, true}) {
+    Start(kBound, /*resume=*/true);
+    const auto again = joins ? NewActor(0) : nullptr;
+    if (again) again->NextGrant();
+    Discard();
+    EXPECT_EQ(LastCheckpoint().term, 1u);
+    EXPECT_THAT(Newest().checkpoint->actors->actors, SizeIs(1));
+  }
+}
+
 TEST_F(LearnerCutsTest, AnActorWithoutAStateMakesNoCut) {
   const auto actor = StartWithActor(kBound + "checkpoint.every_steps=4");
   Play(*actor);

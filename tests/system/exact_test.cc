@@ -100,6 +100,23 @@ TEST_P(KilledTest, KilledLearnersLeaveNoTrace) {
   EXPECT_EQ(Summary()["actors"]["restarted"], 0);
 }
 
+// Its learner needs a moment to notice. The second one ends before it has applied anything.
+TEST_P(KilledTest, KilledSupervisorsLeaveNoTrace) {
+  TrainWhole();
+  auto train = StartTrain(Settings());
+  ASSERT_TRUE(AwaitCheckpoints(*train, 3));
+  for (std::size_t resumes = 1; resumes <= 2; ++resumes) {
+    train->Signal(SIGKILL);
+    EXPECT_EQ(WaitFor(*train), 128 + SIGKILL);
+    train = Start("starling", ResumeWords());
+    ASSERT_TRUE(Eventually([&] { return CountInLog("resuming from") == resumes; }));
+  }
+  EXPECT_EQ(WaitFor(*train), 0) << said_;
+  EXPECT_EQ(CountInLog("; nothing is lost"), 2u);
+  EXPECT_THAT(Log(), Not(HasSubstr("no states of actors")));
+  ExpectTheSameAsWhole(3);
+}
+
 // As the end of a job does: actors are told as well, and leave before their state is asked for. An
 // unroll takes half a second, so the learner hears of it before the first has left.
 TEST_P(KilledTest, AFleetThatIsTerminatedAsAWholeLeavesNoTrace) {

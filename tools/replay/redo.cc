@@ -171,7 +171,7 @@ class Redo {
     std::optional<Beginning> cut = FindCut();
     if (!cut) throw Impossible("no checkpoint has the states of its actors");
     if (cut->name == NameOf(newest_) && lost_.updates == 0) return;
-    const learner::JournalHeader header = learner::LineOf(journal_).front().header;
+    const learner::JournalHeader header = learner::JournalReader(journal_, cut->journal).header();
     const std::uint64_t fingerprint = results::LayoutOf(config_).fingerprint();
     if (header.fingerprint != fingerprint || header.seed != config_.run.seed) {
       throw Impossible("the journal and the configuration are not of one run");
@@ -320,24 +320,37 @@ class Redo {
   monitor::RedoStatus last_report_;
 };
 
-}  // namespace
-
-std::function<bool()> TenMinutes() {
-  using std::chrono::steady_clock;
-  return [end = std::optional<steady_clock::time_point>()]() mutable {
-    if (!end) end = steady_clock::now() + std::chrono::minutes(10);
-    std::this_thread::sleep_for(std::chrono::seconds(2));
-    return steady_clock::now() < *end;
-  };
+LockedFile LockSoon(const std::filesystem::path& run_dir, const std::function<bool()>& wait) {
+  while (true) {
+    try {
+      return learner::LockRun(run_dir);
+    } catch (const UserError&) {
+      if (!wait()) throw;
+    }
+  }
 }
 
-int RunRedo(const ReplayOptions& options, const Clock& cpu,
-            const std::function<bool()>& await_room) {
+}  // namespace
+
+Waits PatientWaits() {
+  using std::chrono::steady_clock;
+  const auto wait = [](std::chrono::milliseconds step, std::chrono::seconds all) {
+    return [=, end = std::optional<steady_clock::time_point>()]() mutable {
+      if (!end) end = steady_clock::now() + all;
+      std::this_thread::sleep_for(step);
+      return steady_clock::now() < *end;
+    };
+  };
+  using namespace std::chrono_literals;
+  return {.for_room = wait(2s, 600s), .for_lock = wait(50ms, 5s)};
+}
+
+int RunRedo(const ReplayOptions& options, const Clock& cpu, const Waits& waits) {
   InitLog("redo");
   FlushDenormals();
   const Config config = ConfigOfRun(options.run_dir);
-  const LockedFile lock = learner::LockRun(options.run_dir);
-  return Redo(options, config, cpu, await_room).Run();
+  const LockedFile lock = LockSoon(options.run_dir, waits.for_lock);
+  return Redo(options, config, cpu, waits.for_room).Run();
 }
 
 }  // namespace starling::replay

@@ -12,18 +12,24 @@
 
 namespace starling::replay {
 
-// For RunRedo's `await_room`: waits two seconds, and returns true for ten minutes.
-std::function<bool()> TenMinutes();
+// Called while RunRedo has to wait: each waits for a moment, and returns whether to try again.
+struct Waits {
+  std::function<bool()> for_room, for_lock;
+};
+// For ten minutes and, because a learner without a supervisor ends within two seconds, for five
+// seconds.
+Waits PatientWaits();
 
 // Returns kExitDone if the newest checkpoint holds every update of the journal now, and is a cut.
 // Otherwise logs a warning that names what is lost, changes nothing (with a damaged journal: does
 // what can be read), and returns kExitFailed; the run can go on from its newest checkpoint. Throws
-// UserError if `run_dir` is none, or a learner is at work there. Estimates its time by `cpu`.
+// UserError if `run_dir` is none, or if another process keeps it locked. Estimates its time by
+// `cpu`.
 //
 // A learner that started without updates that can be redone would pass them over. While there is no
-// room for them, it calls `await_room` and tries again. When that returns false, or if waiting does
-// not help, it returns kExitNotNow, and no learner may start.
+// room for them, it tries again. If it stays so, or if waiting does not help, it returns
+// kExitNotNow, and no learner may start.
 int RunRedo(const ReplayOptions& options, const Clock& cpu = CpuClock(),
-            const std::function<bool()>& await_room = TenMinutes());
+            const Waits& waits = PatientWaits());
 
 }  // namespace starling::replay

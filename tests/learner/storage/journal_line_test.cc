@@ -129,6 +129,8 @@ TEST_F(JournalLineTest, WhereItBreaksOffIsNamed) {
   EXPECT_EQ(why_not(cut), segment(2).string() + " is not a journal");
   std::filesystem::remove(segment(2));
   EXPECT_EQ(why_not(cut), segment(2).string() + " is missing");
+  std::filesystem::create_directory(segment(2));
+  EXPECT_EQ(why_not(cut), segment(2).string() + " is no file");
 }
 
 TEST_F(JournalLineTest, AndSoIsWhatALaterLearnerPassedOver) {

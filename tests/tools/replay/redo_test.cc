@@ -35,11 +35,11 @@ class RedoTest : public testing::Test {
   // Returns the exit status; said_ holds the log.
   int Redo(
       const Clock& clock = SteadyClock(),
-      const std::function<bool()>& await_room = [] { return false; }) {
+      const std::function<bool()>& wait = [] { return false; }) {
     testing::internal::CaptureStderr();
     ReplayOptions options;
     options.run_dir = run_.dir.path();
-    const int status = RunRedo(options, clock, await_room);
+    const int status = RunRedo(options, clock, {.for_room = wait, .for_lock = wait});
     said_ = testing::internal::GetCapturedStderr();
     return status;
   }
@@ -317,10 +317,36 @@ TEST_F(RedoTest, UpdatesThatALaterTermHasPassedOver) {
               HasSubstr("cannot be redone: a later start of the learner has gone on without them"));
 }
 
+TEST_F(RedoTest, AnOlderSegmentThatItDoesNotNeedMayBeOfAnotherRun) {
+  run_.BeginTerm(5, end_);
+  run_.Restore(0, wire::MakeIncarnation(1, 0)), run_.Restore(1, wire::MakeIncarnation(1, 0));
+  auto cut = run_.CheckpointAt(5, run_.journal->position());
+  cut.term = 2;
+  learner::WriteCheckpoint(run_.checkpoints(), cut);
+  run_.Train(1);
+  run_.Flush();
+  JournalledRun other({"run.seed=4"});
+  other.BeginTerm();
+  other.Join(0), other.Join(1);
+  other.Train(5);
+  other.Flush();
+  const auto oldest = learner::ListSegments(run_.dir / "journal").front().path;
+  WriteFileAtomically(oldest, ReadFile(learner::ListSegments(other.dir / "journal").front().path));
+  EXPECT_EQ(Redo(), kExitDone) << said_;
+  EXPECT_THAT(said_, HasSubstr("nothing is lost"));
+}
+
 TEST_F(RedoTest, NotWhileALearnerIsAtWork) {
-  const LockedFile lock = learner::LockRun(run_.dir.path());
+  std::optional<LockedFile> lock = learner::LockRun(run_.dir.path());
   EXPECT_THAT(ErrorOf([&] { Redo(); }), HasSubstr("is still using it"));
   testing::internal::GetCapturedStderr();
+  // One whose supervisor was killed is about to end.
+  EXPECT_EQ(Redo(SteadyClock(),
+                 [&] {
+                   lock.reset();
+                   return true;
+                 }),
+            kExitDone);
 }
 
 }  // namespace
