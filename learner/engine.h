@@ -116,6 +116,9 @@ class Engine {
   void GiveUpCut() { pipeline_.GiveUpCut(); }
   // Nothing is granted any more: the end of the run. Gradients on their way are still applied.
   void StopGranting() { pipeline_.StopGranting(); }
+  // Whether an actor left at the end without the gradient that it had been granted: nothing more is
+  // applied.
+  bool frozen() const { return pipeline_.frozen(); }
   // Whether every actor stands between two unrolls now: nothing is computed, held or late.
   bool AtCut() const;
 

@@ -38,7 +38,8 @@ bool Learner::AwaitsCut() {
     stopped_ms_ = now_ms;
     engine_.StopGranting();
   }
-  return !engine_.AtCut() && now_ms - *stopped_ms_ < std::min(CutMs(), kMaxStopMs);
+  return !engine_.AtCut() && !engine_.frozen() &&
+         now_ms - *stopped_ms_ < std::min(CutMs(), kMaxStopMs);
 }
 
 // At a cut, asks the actors for their states. The checkpoint is written when they are here.

@@ -59,7 +59,7 @@ Arrival Pipeline::Hold(Received gradient) {
 }
 
 bool Pipeline::AdvanceOne() {
-  if (over() || !MayLaunch()) return false;
+  if (over() || frozen_ || !MayLaunch()) return false;
   const auto decided = judge_.NextUpdate();
   if (decided) Launch(*decided);
   return decided.has_value();

@@ -91,6 +91,9 @@ class Pipeline {
   // Nothing is granted any more: what was granted and held runs out.
   void StopGranting();
   bool ending() const { return ending_; }
+  // No update is decided any more: what is held stays unapplied.
+  void Freeze() { frozen_ = true; }
+  bool frozen() const { return frozen_; }
 
   // The outcome of one gradient.
   struct Applied {
@@ -154,7 +157,7 @@ class Pipeline {
   double lr_ = 0, entropy_ = 0;
   bool cuts_ = false;                   // checkpoints wait for cuts
   bool due_ = false, give_up_ = false;  // a checkpoint; whether it need not be a cut
-  bool ending_ = false;
+  bool ending_ = false, frozen_ = false;
   Broadcast broadcast_;
   std::uint64_t elsewhere_ = UINT64_MAX;    // newest version finished by the other processes
   StateCopy spare_;                         // memory for the next capture

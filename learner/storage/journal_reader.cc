@@ -162,8 +162,8 @@ std::vector<Segment> ListSegments(const std::filesystem::path& journal) {
   std::vector<Segment> found;
   for (const auto& entry : std::filesystem::directory_iterator(journal)) {
     const auto parts = ParseSegmentName(entry.path().filename().string());
-    if (parts && entry.is_regular_file())
-      found.push_back({parts->first, parts->second, entry.path()});
+    if (!parts || !entry.is_regular_file()) continue;
+    found.push_back({parts->first, parts->second, entry.path()});
   }
   std::ranges::sort(found, {}, [](const Segment& s) { return std::pair(s.term, s.segment); });
   return found;

@@ -110,6 +110,22 @@ TEST_F(LearnerCutsTest, AStopDoesNotWaitForAnActorThatComputesForever) {
   EXPECT_EQ(Newest().checkpoint->version, 0u);
 }
 
+// As the end of a job does, which stops all processes at once: the update of the others alone would
+// not be that of a run that goes on.
+TEST_F(LearnerCutsTest, AnActorThatLeavesAtTheEndWithoutItsGradientMakesNoUpdate) {
+  Start("updates.start_with=2\nstaleness.bound=0\ncheckpoint.cut_s=60");
+  const auto stays = NewActor(), leaves = NewActor();
+  const wire::Grant grant = stays->NextGrant();
+  leaves->NextGrant();
+  AskToStop();
+  stays->Synchronize();
+  stays->Push(grant, 0.25f);
+  leaves->Send(wire::Leave{});
+  Wait();
+  EXPECT_EQ(counters().applied, 0u);
+  EXPECT_EQ(LastCheckpoint().version, 0u);
+}
+
 TEST_F(LearnerCutsTest, TheEndOfARunIsOne) {
   const auto actor = StartWithActor(kBound + "run.steps=4");
   Play(*actor);

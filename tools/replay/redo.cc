@@ -262,10 +262,10 @@ class Redo {
   }
 
   void Report(const monitor::RedoStatus& status) {
+    last_report_ = status;
     const std::int64_t now = clock_.NowMs();
     if (options_.status_fd < 0 || now < next_report_ms_) return;
     next_report_ms_ = now + kStatusMs;
-    last_report_ = status;
     const std::string line = monitor::ToLine(status);
     [[maybe_unused]] const ssize_t wrote = ::write(options_.status_fd, line.data(), line.size());
   }
