@@ -98,7 +98,7 @@ CheckpointContent Learner::LastContent() {
   }
   // 2. Those of this one.
   CheckpointContent content = CaptureNow();
-  if (content.actors && left_at_end_) {
+  if (engine_.frozen() || (content.actors && left_at_end_)) {
     LogWarn("the last checkpoint has no states of actors: they left before they were asked");
     content.actors.reset();
   }
