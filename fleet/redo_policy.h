@@ -4,10 +4,11 @@
 //
 // The rules:
 //  - It runs before each learner that goes on with a run. Whatever its end, that learner starts,
-//    except after kExitNotNow: then the run ends, to be resumed. So it does if the first redo of a
-//    resumed run finds that it is none, or locked: its actors must not join the learner of another.
+//    except after kExitNotNow: then the run ends, to be resumed.
 //  - The redo logs which updates are lost. If it dies, or finds the run locked by another process,
 //    it is started once more. If that fails as well, the supervisor logs a warning.
+//  - If the first redo of a resumed run finds it locked, or no run, the run ends at once: its actors
+//    must not join the learner of another supervisor.
 //  - One without a status line for `redo_hang_ms` is killed.
 //  - If the run ends, it is killed. It has changed nothing, or written a whole checkpoint.
 #pragma once

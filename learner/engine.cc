@@ -96,8 +96,7 @@ void Engine::Remove(std::uint32_t slot, const std::string& why) {
   for (const Grant& grant : pipeline_.judge().RemoveActor(slot)) {
     const bool sent = sent_ns_.erase(grant.number) == 1;
     if (sent) journal_.Append(LostRecord{slot, grant.number, LostWhy::kDeath});
-    // It would have made this gradient if the run had not been stopped: an update without it is
-    // none of the run's.
+    // A run that is not stopped has an update with its gradient, and none without.
     if (sent && options_.exact && pipeline_.ending()) pipeline_.Freeze();
   }
   std::erase_if(unsent_, [&](const Grant& grant) { return grant.slot == slot; });

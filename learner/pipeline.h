@@ -91,7 +91,7 @@ class Pipeline {
   // Nothing is granted any more: what was granted and held runs out.
   void StopGranting();
   bool ending() const { return ending_; }
-  // No update is decided any more: what is held stays unapplied.
+  // Ends the updates: held gradients stay unapplied.
   void Freeze() { frozen_ = true; }
   bool frozen() const { return frozen_; }
 

@@ -53,7 +53,8 @@ std::optional<JournalHeader> HeaderOf(const Segment& segment) {
   }
 }
 
-// Returns what is wrong with the segment of `at`: it is missing, cannot be read, or is too short.
+// Returns the fault of the segment of `at`, as in "RUN/journal/t0001-s000000 is missing"; "" if it
+// reaches to there.
 std::string Fault(const std::filesystem::path& journal, JournalPosition at) {
   const Segment segment{at.term, at.segment, journal / SegmentName(at.term, at.segment)};
   if (!std::filesystem::exists(segment.path)) return segment.path.string() + " is missing";
@@ -68,7 +69,7 @@ std::string Fault(const std::filesystem::path& journal, JournalPosition at) {
   return fmt::format("{} ends at byte {}, before byte {}", segment.path.string(), size, at.offset);
 }
 
-// Why `line` does not cover `from`, as far as the directory tells.
+// Returns the reason why `line` does not cover `from`. REQUIRES: it does not.
 std::string WhyNotCovered(const std::filesystem::path& journal,
                           const std::vector<LineSegment>& line, JournalPosition from) {
   std::string fault = Fault(journal, from);

@@ -83,6 +83,19 @@ TEST_F(ResumeTest, WithoutAnyGoodCheckpointItIsRefused) {
   ExpectDone(Resume({"run.steps=48000"}), 48'000);
 }
 
+// What the redo cannot write, a learner by hand does not pass over either.
+TEST_F(ResumeTest, ALearnerByHandDoesNotStartWithoutWhatCannotBeWritten) {
+  const auto newest = CheckpointFromEnd(0);
+  std::filesystem::remove(newest);
+  std::filesystem::create_directory(newest);
+  const auto learner = ResumeLearner();
+  EXPECT_EQ(WaitFor(*learner), 1);
+  EXPECT_THAT(learner->err(), HasSubstr("Is a directory; these updates are not lost yet"));
+  EXPECT_FALSE(std::filesystem::exists(run() / "checkpoints/t0002.term"));
+  std::filesystem::remove(newest);
+  ExpectDone(Resume({"run.steps=48000"}), 48'000);
+}
+
 using InitFromTest = RunTest;
 
 TEST_F(InitFromTest, ARunStartsFromTheWeightsOfAnother) {

@@ -16,8 +16,8 @@ namespace starling::replay {
 struct Waits {
   std::function<bool()> for_room, for_lock;
 };
-// For ten minutes and, because a learner without a supervisor ends within two seconds, for five
-// seconds.
+// Ten minutes for room. Five seconds for the lock: a learner whose supervisor was killed ends within
+// two.
 Waits PatientWaits();
 
 // Returns kExitDone if the newest checkpoint holds every update of the journal now, and is a cut.

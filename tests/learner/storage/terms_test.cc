@@ -11,6 +11,7 @@
 #include "core/file.h"
 #include "learner/storage/checkpoint.h"
 #include "tests/learner/storage/checkpoint_fixture.h"
+#include "tests/support/in_child.h"
 #include "tests/support/temp_dir.h"
 
 namespace starling::learner {
@@ -103,6 +104,15 @@ TEST_F(TermsTest, AClaimThatWasNotFinishedIsPassedOver) {
   EXPECT_THAT(Listed(), ElementsAre(CheckpointName(1, 10)));
   EXPECT_EQ(RunLine(dir_.path()).damaged(), "");
   EXPECT_EQ(ClaimTerm(dir_.path(), CheckpointId{1, 10}), 3u);
+}
+
+TEST_F(TermsTest, AClaimThatAFullDiskRefusesLeavesNoFile) {
+  ClaimTerm(dir_.path(), std::nullopt);
+  {
+    const FileSizeLimit full(0);
+    EXPECT_THROW(ClaimTerm(dir_.path(), CheckpointId{1, 10}), std::system_error);
+  }
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "t0002.term"));
 }
 
 // A claim without a word wrote nothing; where its term has checkpoints, the word was lost.
