@@ -58,6 +58,7 @@ class RateLimitedLog {
   // `now_ms` is any monotonic milliseconds clock.
   void Info(std::int64_t now_ms, std::string_view text) { Print(LogLevel::kInfo, now_ms, text); }
   void Warn(std::int64_t now_ms, std::string_view text) { Print(LogLevel::kWarn, now_ms, text); }
+  void Error(std::int64_t now_ms, std::string_view text) { Print(LogLevel::kError, now_ms, text); }
 
  private:
   void Print(LogLevel level, std::int64_t now_ms, std::string_view text);

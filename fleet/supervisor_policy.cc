@@ -103,8 +103,8 @@ Actions SupervisorPolicy::OnStatus(std::int64_t now_ms, const learner::RunStatus
   learner_.silent = false;
   learner_.reported_ms = now_ms;
   const bool starts = LearnerStarts();
-  if (starts) learner_.since_ms = now_ms;
-  if (!status_) {  // until now no actor could have worked
+  if (starts) {  // until now no actor could have worked
+    learner_.since_ms = now_ms;
     for (Actor& actor : actors_) actor.backoff.deaths = 0;
   }
   NoteJoined(now_ms, status);
@@ -202,9 +202,11 @@ void SupervisorPolicy::ReplaceActor(std::int64_t now_ms, int slot, const std::st
 bool SupervisorPolicy::GaveUpOn(std::int64_t now_ms, int slot, const std::string& reason,
                                 Actions& out) {
   constexpr const char* kEnded = "{} ended {} times in a row before its first accepted gradient";
-  if (!status_ || redo_.alive()) return false;
+  if (!status_ || redo_.alive() || LearnerStarts()) return false;
   // 1. The run.
-  const auto hopeless = [&](const Actor& a) { return a.backoff.deaths >= limits_.actor_deaths; };
+  const auto hopeless = [&](const Actor& a) {
+    return a.given_up || a.backoff.deaths >= limits_.actor_deaths;
+  };
   if (std::ranges::all_of(actors_, hopeless)) {
     const std::string what = fmt::format(kEnded, "every actor", limits_.actor_deaths);
     Add(out, LogLevel::kError, "{}: gave up; the reasons are in {}", what, log_path_);

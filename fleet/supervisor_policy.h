@@ -6,7 +6,7 @@
 //    gradient, it waits 50 ms first, doubling with each such death in a row to at most 1 s, or
 //    60 s while another actor works. After `slot_deaths` of them the slot is given up with an
 //    error and the others go on. The run fails if it needs every slot, as bound 0 does. Nothing is
-//    given up before a first status line, nor during a redo: both may take minutes.
+//    given up during a redo, nor before its learner's first status line: both may take minutes.
 //  - Once the learner has reported the end of the run, no actor is replaced: actors leave while the
 //    learner writes its last checkpoint.
 //  - A learner that died is restarted from its last checkpoint. Before that, and before the first

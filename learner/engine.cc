@@ -1,6 +1,7 @@
 #include "learner/engine.h"
 
 #include <cmath>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -62,7 +63,8 @@ Engine::Engine(const Config& config, const Start& start, wire::SnapshotWriter& s
                                               .after = start.journal}),
       pipeline_(config_, CutOut(start.state, options_.slice), snapshot, journal_, counters_,
                 options_.on_progress),
-      pace_(config.checkpoint.redo_s) {
+      pace_(options_.exact && options_.redo ? config.checkpoint.redo_s
+                                            : std::numeric_limits<double>::infinity()) {
   if (options_.exact) pipeline_.SeekCuts();
   if (options_.sum_ahead) pipeline_.SumAhead();
   if (!start.checkpoint.empty() && !(options_.exact && start.actors)) ++counters_.breaks;
@@ -200,7 +202,8 @@ void Engine::Count(const wire::Gradient& gradient) {
   actor_times_ += TimesOf(gradient);
   newest_ = gradient;
   pace_.Add((static_cast<double>(gradient.act_us) + gradient.gradient_us) / 1e6);
-  if (options_.may_cut && options_.may_cut() && pace_.Due(counters_.seconds)) {
+  if (options_.exact && journal_.broken()) RetryCheckpoint();
+  if (options_.may_save && options_.may_save() && pace_.Due(counters_.seconds)) {
     pipeline_.AskForCheckpoint();
   }
 }
@@ -221,8 +224,6 @@ std::optional<Engine::Finished> Engine::TakeFinished(double seconds) {
   if (pipeline_.seeks_cut()) pace_.Withheld(counters_.seconds);
   applied_.insert(applied_.end(), finished->applied.begin(), finished->applied.end());
   if (finished->checkpoint) {
-    finished->checkpoint->journal_sync = journal_.TakeSync();
-    finished->checkpoint->journal_whole = !journal_.broken();
     if (finished->cut) finished->checkpoint->actors = lives_.Save();
     pace_.Saved(counters_.seconds, finished->cut);
   }
@@ -230,12 +231,16 @@ std::optional<Engine::Finished> Engine::TakeFinished(double seconds) {
 }
 
 CheckpointContent Engine::ContentOf(TrainingState state) {
+  const bool cut = options_.exact && AtCut();
+  if (cut && journal_.broken()) {
+    journal_.GoOn({term_, state.version, state.steps}, pipeline_.entropy());
+  }
   CheckpointContent content{.state = std::move(state),
                             .counters = counters_.Save(),
                             .journal = journal_.position(),
                             .journal_sync = journal_.TakeSync(),
                             .journal_whole = !journal_.broken()};
-  if (options_.exact && AtCut()) content.actors = lives_.Save();
+  if (cut) content.actors = lives_.Save();
   return content;
 }
 

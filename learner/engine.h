@@ -46,9 +46,10 @@ struct EngineOptions {
   std::uint32_t session = 1;      // differs with every start of a learner (wire::Header)
   wire::Slice slice;              // of the weights that this process applies
   bool exact = false;             // checkpoints are cuts
+  bool redo = false;              // if exact: the updates behind one can be redone
   bool sum_ahead = false;         // Pipeline::SumAhead
-  // Whether a cut for a redo may be taken now; empty: never.
-  std::function<bool()> may_cut{};
+  // Whether a checkpoint may be taken now that is not due by configuration; empty: never.
+  std::function<bool()> may_save{};
   std::function<void()> on_progress{};  // called by an applier thread; see Pipeline
 };
 
@@ -107,6 +108,9 @@ class Engine {
   // Where other processes apply the same updates to their slices. See Pipeline.
   void ShareWith(Pipeline::Broadcast broadcast) { pipeline_.ShareWith(std::move(broadcast)); }
   void FinishedElsewhere(std::uint64_t version) { pipeline_.FinishedElsewhere(version); }
+
+  // The last checkpoint was not written: another is taken soon.
+  void RetryCheckpoint() { pace_.Retry(counters_.seconds); }
 
   // ---- cuts, if options.exact
 

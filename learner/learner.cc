@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/room.h"
+
 namespace starling::learner {
 
 namespace {
@@ -71,6 +73,7 @@ void Learner::Loop() {
     FinishCut();
     keeper_.Collect();
     if (auto spare = keeper_.TakeSpare()) engine_.Reuse(*std::move(spare));
+    if (keeper_.TakeFailed()) engine_.RetryCheckpoint();
     if (keeper_.fenced_off()) throw GaveUp(keeper_.error());
     const bool ends = (stopped && !AwaitsCut()) || engine_.over();
     if (ends && engine_.idle()) return;
@@ -97,8 +100,10 @@ void Learner::End(bool begun) {
   if (last) SaveLast(*std::move(last));
   if (shards_) shards_->Leave();
   keeper_.Finish();
-  if (const std::string error = engine_.journal().TakeSync().Run(); !error.empty()) {
-    LogError("{}", error);
+  try {
+    engine_.journal().TakeSync().Run();
+  } catch (const std::system_error& error) {
+    LogError("{}", error.what());
   }
   reporter_.Report(StatusReporter::Moment::kEnd, times_, keeper_.newest());
 }
@@ -110,24 +115,41 @@ void Learner::SaveLast(CheckpointContent content) {
   if (shards_) shards_->WriteFinalCheckpoint(engine_.published());
   keeper_.Save(std::move(content));
   AwaitSaved();
+  // It is tried again while a full disk may get room.
+  const std::int64_t begin_ms = clock_.NowMs();
+  const auto waited_ms = [&] { return clock_.NowMs() - begin_ms; };
+  if (keeper_.lacks_room()) {
+    LogWarn("the last checkpoint is tried again for {} minutes: free space there",
+            kRoomWaitMs / 60'000);
+  }
+  while (keeper_.lacks_room() && waited_ms() < kRoomWaitMs && !MustStop()) {
+    const std::int64_t next_ms = waited_ms() + kRoomRetryMs;
+    while (waited_ms() < next_ms && !MustStop()) AwaitWriter(waited_ms());
+    keeper_.Retry();
+    AwaitSaved();
+  }
 }
 
-// Reports meanwhile how far it is: a supervisor waits while it grows.
 void Learner::AwaitSaved() {
+  while (!keeper_.idle()) AwaitWriter();
+  keeper_.Collect();
+}
+
+// Waits a little, for the writer of checkpoints. Reports how far it is, or how long it has waited
+// for room: a supervisor waits while that grows.
+void Learner::AwaitWriter(std::int64_t waited_ms) {
   std::array<wire::PollItem, 2> items{};
   items[0].fd = wake_up_.fd();
   if (shards_) items[1].socket = &shards_->socket();
-  while (!keeper_.idle()) {
-    wire::Poll(items, kIdleMs);
-    clock_.Tick();
-    wake_up_.Clear();
-    if (shards_) shards_->Receive();
-    keeper_.Collect();
-    const auto [written, size] = keeper_.progress();
-    reporter_.Report(StatusReporter::Moment::kSaving, times_, keeper_.newest(),
-                     SavingStatus{written, size});
-  }
+  wire::Poll(items, kIdleMs);
+  clock_.Tick();
+  wake_up_.Clear();
+  if (shards_) shards_->Receive();
   keeper_.Collect();
+  const auto [written, size] = keeper_.progress();
+  const auto waited_s = static_cast<std::uint64_t>(waited_ms / 1000);
+  reporter_.Report(StatusReporter::Moment::kSaving, times_, keeper_.newest(),
+                   SavingStatus{written, size, waited_s});
 }
 
 // ---- receive

@@ -120,6 +120,7 @@ class Learner {
   }
   void SaveLast(CheckpointContent content);
   void AwaitSaved();
+  void AwaitWriter(std::int64_t waited_ms = 0);
   // In the run directory while the learner listens, for actors of other machines.
   std::filesystem::path endpoint_file() const { return options_.run_dir / "endpoint"; }
   bool MustStop() const { return options_.abandoned && options_.abandoned(); }

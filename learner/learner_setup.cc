@@ -2,12 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <random>
 #include <utility>
 
 #include "core/config/config_rules.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/room.h"
 #include "learner/learner.h"
 #include "learner/storage/run_lock.h"
 
@@ -59,6 +62,18 @@ std::uint32_t NewSession() {
   return std::max(1u, static_cast<std::uint32_t>(random()));
 }
 
+// Waits a little for room on a full disk. Returns false after kRoomWaitMs, or if the learner must
+// end.
+std::function<bool()> WaitForRoom(const LearnerOptions& options) {
+  return [&options, left_ms = kRoomWaitMs]() mutable {
+    std::array<wire::PollItem, 1> items{};
+    items[0].fd = options.stop_fd;
+    wire::Poll(items, kRoomRetryMs);
+    left_ms -= kRoomRetryMs;
+    return left_ms > 0 && !items[0].readable && !(options.abandoned && options.abandoned());
+  };
+}
+
 }  // namespace
 
 Learner::Learner(const Config& config, InitialNet net, LearnerOptions options)
@@ -68,7 +83,7 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options)
               options,
               wire::RuntimeDir::Create(wire::RuntimeRoot(config.wire.runtime_dir), options.run_dir),
               LockRun(options.run_dir),
-              FindStart(config, net, options.run_dir, options.resume)} {}
+              FindStart(config, net, options.run_dir, options.resume, WaitForRoom(options))} {}
 
 Learner::Learner(const Config& config, InitialNet net, LearnerOptions options,
                  wire::RuntimeDir runtime_dir, LockedFile lock, Start start)
@@ -91,9 +106,10 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options,
                .session = NewSession(),
                .slice = slice_,
                .exact = options_.exact,
+               .redo = options_.redo,
                .sum_ahead = slice_.size >= kLargeNet && config_.learner.shards == 1 &&
                             config_.learner.apply == ApplyMode::kLanes,
-               .may_cut = [this] { return options_.exact && options_.redo && keeper_.idle(); },
+               .may_save = [this] { return keeper_.idle(); },
                .on_progress = [this] { wake_up_.Notify(); }}),
       keeper_(
           config_, layout_, options_.run_dir, start.checkpoint, start.state.version,

@@ -149,9 +149,8 @@ void Pipeline::Launch(const Judge::Update& decided) {
   record.lr = update.lr;
   record.scale = update.scale;
   record.entropy = update.meta.entropy;
-  journal_.Append(record);
   pending->steps = steps_;
-  pending->journal = journal_.position();
+  WriteDown(record, *pending);
 
   // 5. Hand it to the other processes, then to the applier.
   if (broadcast_) broadcast_(record, update, checkpoint);
@@ -165,6 +164,16 @@ void Pipeline::Launch(const Judge::Update& decided) {
   } else if (due_ && cuts_ && !give_up_) {
     judge_.Withhold();
   }
+}
+
+// Behind a gap the journal goes on with a cut.
+void Pipeline::WriteDown(const UpdateRecord& record, InFlightUpdate& pending) {
+  const bool goes_on = pending.cut && journal_.broken() &&
+                       journal_.GoOn({term_, record.version, record.steps}, record.entropy);
+  if (!goes_on) journal_.Append(record);
+  pending.journal = journal_.position();
+  pending.journal_whole = !journal_.broken();
+  pending.journal_gaps = journal_.gaps();
 }
 
 void Pipeline::AddAhead() {
@@ -243,7 +252,9 @@ std::optional<Pipeline::Finished> Pipeline::TakeFinished() {
                                      .optimizer_state = std::move(update.capture->state)},
                            .counters = std::move(pending->counters),
                            .journal = pending->journal,
-                           .journal_sync = {}};
+                           .journal_sync = journal_.TakeSync()};
+    finished.checkpoint->journal_whole =
+        pending->journal_whole && pending->journal_gaps == journal_.gaps();
   }
   return finished;
 }

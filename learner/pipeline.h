@@ -139,11 +139,15 @@ class Pipeline {
     std::vector<Applied> applied;
     std::uint64_t steps = 0, oldest_base = 0;
     JournalPosition journal{};  // behind its record
-    std::string counters;       // if a checkpoint is due
-    bool cut = false;           // its version is one
+    // Of the journal then: whether it was not broken, and how often it had been.
+    bool journal_whole = true;
+    std::uint64_t journal_gaps = 0;
+    std::string counters;  // if a checkpoint is due
+    bool cut = false;      // its version is one
   };
   bool MayLaunch() const;
   void Launch(const Judge::Update& decided);
+  void WriteDown(const UpdateRecord& record, InFlightUpdate& pending);
   void AddAhead();
   bool CheckpointDue(std::uint64_t before, std::uint64_t after);
 

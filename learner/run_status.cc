@@ -71,6 +71,7 @@ void VisitFields(Status& status, Visitor visit) {
   visit.Section("saving", status.saving, [](auto section, auto& saving) {
     section("written", saving.written);
     section("size", saving.size);
+    section("waited", saving.waited);
   });
   visit.Actors("joined", status.joined);
   visit("final", status.final);

@@ -93,6 +93,7 @@ struct UnrollStatus {  // microseconds of its unroll
 // A checkpoint while it is written.
 struct SavingStatus {
   std::uint64_t written = 0, size = 0;  // bytes: on the disk, of the file
+  std::uint64_t waited = 0;             // seconds, for room on a full disk; 0 while it is written
 
   friend bool operator==(const SavingStatus&, const SavingStatus&) = default;
 };

@@ -177,9 +177,17 @@ void StatusReporter::WriteMetrics(const RunStatus& status) {
     unwritten_.Warn(clock_.NowMs(), "metrics.jsonl: a line could not be written");
   }
   tensorboard_.Show(status);
-  const std::string& error = engine_.journal().error();
-  if (!error.empty() && !std::exchange(journal_error_reported_, true)) {
-    LogError("the journal is not complete, this run cannot be replayed: {}", error);
+  NoteJournal();
+}
+
+// What it lacks is said once, and when it goes on. Attempts that fail meanwhile are no news.
+void StatusReporter::NoteJournal() {
+  const JournalWriter& journal = engine_.journal();
+  const bool was_broken = std::exchange(journal_broken_, journal.broken());
+  if (was_broken && journal.broken()) return;
+  if (was_broken) LogWarn("the journal goes on with a cut: a replay can begin there");
+  if (std::exchange(journal_error_, journal.error()) != journal.error() && !was_broken) {
+    LogError("the journal is not complete, a replay ends there: {}", journal_error_);
   }
 }
 

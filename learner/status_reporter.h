@@ -82,6 +82,7 @@ class StatusReporter {
   RunStatus StatusNow(Moment moment, const LoopTimes& loop, const std::string& checkpoint);
   std::vector<ActorStatus> JoinedActors(bool all);
   void WriteMetrics(const RunStatus& status);
+  void NoteJournal();
   void Publish(const RunStatus& status);
 
   const Config& config_;
@@ -91,7 +92,8 @@ class StatusReporter {
   MetricsFile metrics_;
   TensorBoardLog tensorboard_;
   RateLimitedLog unwritten_;
-  bool journal_error_reported_ = false;
+  std::string journal_error_;  // the newest that was said
+  bool journal_broken_ = false;
   std::int64_t reported_ms_ = INT64_MIN / 2, metrics_ms_ = INT64_MIN / 2;  // the last ones
 };
 

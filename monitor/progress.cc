@@ -33,7 +33,10 @@ std::string Waiting(const Progress& progress) {
                        Grouped(progress.redo.done), Grouped(progress.redo.updates));
   }
   if (progress.phase == Progress::Phase::kSaving) {
-    const auto& [written, size] = progress.saving;
+    const auto& [written, size, waited] = progress.saving;
+    if (waited > 0) {
+      return fmt::format("no room for the last checkpoint: waited {} s for it", waited);
+    }
     return fmt::format("writing the last checkpoint: {}B of {}B are on the disk",
                        HumanCount(static_cast<double>(written)),
                        HumanCount(static_cast<double>(size)));

@@ -123,14 +123,19 @@ struct ShardOf {
 // checkpoints and then the journal.
 class CheckpointWriter {
  public:
+  struct Job {
+    std::shared_ptr<Checkpoint> checkpoint;
+    JournalSync journal{};  // is run first: no checkpoint stands behind a journal that is lost
+  };
   struct Result {
     std::uint32_t term = 0;
     std::uint64_t version = 0;
     std::filesystem::path path{};  // empty if it failed, and for the parts of shards above 0
     std::string error{};           // why it failed; the older checkpoints are unchanged
     bool fenced_off = false;       // because a later learner has the run
+    bool no_room = false;          // because of a full disk (core/room.h)
     JournalPruned journal{};       // behind a checkpoint that is written
-    std::shared_ptr<Checkpoint> checkpoint{};  // the one submitted: its memory may be used again
+    Job job{};                     // the one submitted: for another attempt, or for its memory
   };
   struct Keep {
     std::size_t checkpoints = 1;
@@ -144,10 +149,6 @@ class CheckpointWriter {
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
-  struct Job {
-    std::shared_ptr<Checkpoint> checkpoint;
-    JournalSync journal{};  // is run first: no checkpoint stands behind a journal that is lost
-  };
   // Never waits. Returns false, and takes nothing, if one is being written and another is queued,
   // or after Finish.
   bool Submit(Job job);

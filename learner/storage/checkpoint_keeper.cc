@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/check.h"
 #include "core/text.h"
 #include "learner/storage/start.h"
 
@@ -74,8 +75,8 @@ void CheckpointKeeper::SaveCompleteParts() {
 
 void CheckpointKeeper::Collect() {
   while (const auto result = writer_.Poll()) {
-    Checkpoint& written = *result->checkpoint;
-    spare_ = {std::move(written.weights), std::move(written.optimizer_state)};
+    last_ = std::move(result->job);
+    lacks_room_ = result->no_room;
     if (result->path.empty()) {
       Fail(result->version, result->error);
       fenced_off_ |= result->fenced_off;
@@ -87,6 +88,17 @@ void CheckpointKeeper::Collect() {
     LogInfo("wrote {}", newest_);
     Note(result->journal);
   }
+}
+
+void CheckpointKeeper::Retry() {
+  newest_begun_ = last_.checkpoint->version;
+  CHECK(writer_.Submit(std::exchange(last_, {})), "version {} is written twice", *newest_begun_);
+}
+
+std::optional<StateCopy> CheckpointKeeper::TakeSpare() {
+  if (!last_.checkpoint) return std::nullopt;
+  const auto last = std::exchange(last_.checkpoint, nullptr);
+  return StateCopy{std::move(last->weights), std::move(last->optimizer_state)};
 }
 
 void CheckpointKeeper::Note(const JournalPruned& journal) {
@@ -115,7 +127,8 @@ void CheckpointKeeper::Finish() {
 void CheckpointKeeper::Fail(std::uint64_t version, const std::string& error) {
   if (newest_begun_ == version) newest_begun_.reset();
   error_ = error;
-  LogError("no checkpoint of version {}: {}", version, error);
+  failed_ = true;
+  failures_.Error(clock_.NowMs(), fmt::format("no checkpoint of version {}: {}", version, error));
 }
 
 void CheckpointKeeper::WarnOfSlowDisk(std::uint64_t version) {

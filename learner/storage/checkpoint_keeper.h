@@ -43,9 +43,14 @@ class CheckpointKeeper {
   void Save(CheckpointContent content);
   // Takes the results that are ready. Call it often.
   void Collect();
-  // Returns the memory of a written checkpoint, for the next one: new memory of a large net costs
-  // as much as the copy.
-  std::optional<StateCopy> TakeSpare() { return std::exchange(spare_, std::nullopt); }
+  // Returns whether one has failed since the last call.
+  bool TakeFailed() { return std::exchange(failed_, false); }
+  // Whether the last one failed because of a full disk. Until TakeSpare it can be tried again.
+  bool lacks_room() const { return lacks_room_ && last_.checkpoint != nullptr; }
+  void Retry();  // REQUIRES: lacks_room(), idle()
+  // Returns the memory of the last checkpoint, for the next one: new memory of a large net costs as
+  // much as the copy.
+  std::optional<StateCopy> TakeSpare();
   // Writes the checkpoints whose parts are complete by now.
   void SaveCompleteParts();
   // Waits until every submitted checkpoint is written. Nothing is taken afterwards.
@@ -79,14 +84,14 @@ class CheckpointKeeper {
   CheckpointWriter writer_;
   PartsOf parts_;
   std::deque<Unsaved> unsaved_;
-  std::optional<StateCopy> spare_;
+  CheckpointWriter::Job last_;                 // that has a result
   std::optional<std::uint64_t> newest_begun_;  // version of the last Save that has not failed
   std::string newest_;
   std::uint64_t newest_version_;
   std::string error_;
-  bool fenced_off_ = false;
+  bool fenced_off_ = false, failed_ = false, lacks_room_ = false;
   bool journal_too_long_ = false;  // it was warned of
-  RateLimitedLog slow_disk_{10'000};
+  RateLimitedLog slow_disk_{10'000}, failures_{60'000, 3};
 };
 
 }  // namespace starling::learner

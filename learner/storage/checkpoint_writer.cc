@@ -3,8 +3,10 @@
 
 #include <exception>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
+#include "core/room.h"
 #include "learner/storage/checkpoint.h"
 #include "learner/storage/checkpoint_format.h"
 #include "learner/storage/terms.h"
@@ -64,7 +66,7 @@ std::filesystem::path CheckpointWriter::Write(const Job& job) {
     throw std::runtime_error(fmt::format(
         "{} is gone; was the run's directory moved or deleted while it trains?", dir_.string()));
   }
-  if (const std::string error = job.journal.Run(); !error.empty()) throw std::runtime_error(error);
+  job.journal.Run();
   const Checkpoint& checkpoint = *job.checkpoint;
   if (const std::uint32_t newest = NewestTerm(dir_); newest > checkpoint.term) {
     throw FencedOff(
@@ -99,11 +101,14 @@ void CheckpointWriter::Run() {
     } catch (const FencedOff& fenced) {
       result.error = fenced.what();
       result.fenced_off = true;
-    } catch (const std::exception& error) {
+    } catch (const std::system_error& error) {
       // A full disk must not end the run. The older checkpoints are unchanged.
       result.error = error.what();
+      result.no_room = MayGetRoom(error.code().value());
+    } catch (const std::exception& error) {
+      result.error = error.what();
     }
-    result.checkpoint = std::move(job->checkpoint);
+    result.job = *std::move(job);
     {
       std::lock_guard lock(mutex_);
       results_.push_back(std::move(result));

@@ -252,9 +252,10 @@ JournalTail TailOf(const std::filesystem::path& journal, JournalPosition from) {
   JournalTail tail{.end = from};
   std::string gap;  // where the first is
   while (const auto record = reader.Next()) {
-    if (gap.empty() && std::holds_alternative<GapRecord>(*record)) {
+    if (std::holds_alternative<GapRecord>(*record)) {
       gap = fmt::format("{}, byte {}, where a write failed", reader.path().string(),
                         reader.position().offset - kJournalFrame);  // it is a frame alone
+      break;
     }
     const auto* update = std::get_if<UpdateRecord>(&*record);
     if (update == nullptr) continue;

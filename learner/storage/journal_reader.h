@@ -111,7 +111,7 @@ class JournalReader {
 
 // ---- behind a checkpoint
 
-// The updates that a journal holds behind a position.
+// The updates that a journal holds behind a position, up to the first gap.
 struct JournalTail {
   std::uint64_t updates = 0;
   std::uint64_t version = 0, steps = 0;  // after the last of them

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/error.h"
 #include "core/file.h"
 #include "learner/storage/journal_reader.h"
 
@@ -31,19 +32,14 @@ void AdoptOldJournal(const std::filesystem::path& journal) {
 
 }  // namespace
 
-std::string JournalSync::Run() const {
-  try {
-    for (const auto& segment : segments_) {
-      // EINVAL: the file cannot be synced (a pipe, /dev/null), which is not an error of the run.
-      if (::fdatasync(segment->get()) != 0 && errno != EINVAL) {
-        throw std::system_error(errno, std::generic_category(), "cannot sync the journal");
-      }
+void JournalSync::Run() const {
+  for (const auto& segment : segments_) {
+    // EINVAL: the file cannot be synced (a pipe, /dev/null), which is not an error of the run.
+    if (::fdatasync(segment->get()) != 0 && errno != EINVAL) {
+      throw std::system_error(errno, std::generic_category(), "cannot sync the journal");
     }
-    if (!directory_.empty()) SyncDirectory(directory_);
-  } catch (const std::system_error& error) {
-    return error.what();
   }
-  return "";
+  if (!directory_.empty()) SyncDirectory(directory_);
 }
 
 JournalWriter::JournalWriter(std::filesystem::path journal, JournalHeader header, Options options)
@@ -120,7 +116,7 @@ JournalPosition JournalWriter::WholeUpTo(JournalPosition after) {
 
 void JournalWriter::SetIncomplete(std::string error) {
   complete_ = false;
-  if (error_.empty()) error_ = std::move(error);
+  error_ = std::move(error);
 }
 
 bool JournalWriter::Append(const JournalRecord& record) {
@@ -159,19 +155,37 @@ JournalSync JournalWriter::TakeSync() {
   return sync;
 }
 
+bool JournalWriter::GoOn(const TermRecord& from, double entropy) {
+  header_.after = position();
+  ++header_.segment;
+  written_ = 0;
+  if (!OpenSegment()) return false;
+  broken_ = false;
+  Append(GapRecord{});  // there may have been no room for the one before
+  Append(from);
+  Append(EntropyRecord{entropy});
+  return Flush();
+}
+
 bool JournalWriter::Fail(const char* what, int error) {
   broken_ = true;
-  // 1. Best effort: cut off the written part of the buffer, so that the segment ends with a whole
+  ++gaps_;
+  buffer_.clear();
+  const std::string reason =
+      fmt::format("cannot {} {}: {}", what, path().string(), ErrorText(error));
+  // 1. A segment without a header goes.
+  if (written_ == 0) {
+    SetIncomplete(reason);
+    ::unlink(path().c_str());
+    return false;
+  }
+  // 2. Best effort: cut off the written part of the buffer, so that the segment ends with a whole
   // record. A reader stops at a torn tail anyway.
+  SetIncomplete(fmt::format("{}; its records end at byte {}", reason, written_));
   const auto end = static_cast<off_t>(written_);
   const auto cut = [&] { return ::ftruncate(file_->get(), end) == 0; };
-  const bool whole = cut();
-  buffer_.clear();
-  SetIncomplete(fmt::format("cannot {} {}: {}; the journal ends at byte {}", what, path().string(),
-                            std::generic_category().message(error), written_));
-  // 2. A record says so there, if the header is written and there is room. Later positions lie
-  // behind it.
-  if (!whole || written_ == 0) return false;
+  if (!cut()) return false;
+  // 3. A record says so there, if there is room. Later positions lie behind it.
   std::string gap;
   AppendRecord(gap, GapRecord{});
   if (::pwrite(file_->get(), gap.data(), gap.size(), end) == std::ssize(gap)) {

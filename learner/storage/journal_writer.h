@@ -17,9 +17,9 @@ namespace starling::learner {
 // Segments of which a power cut may still take bytes or names.
 class JournalSync {
  public:
-  // Waits until the disk holds everything that was flushed when this was taken. Returns "", or why
-  // it does not.
-  std::string Run() const;
+  // Waits until the disk holds everything that was flushed when this was taken. Throws
+  // std::system_error.
+  void Run() const;
 
  private:
   friend class JournalWriter;
@@ -45,23 +45,30 @@ class JournalWriter {
   JournalWriter(const JournalWriter&) = delete;
   JournalWriter& operator=(const JournalWriter&) = delete;
 
-  // Append copies into a buffer and writes it when it is full; Flush writes it. After the first
-  // failed write (a full disk) the segment is cut after its last whole record, a GapRecord follows
-  // if there is room, every later record is discarded, and complete() is false. Only the call that
-  // met the failure returns false.
+  // Append copies into a buffer and writes it when it is full; Flush writes it. After a failed
+  // write (a full disk) the segment is cut after its last whole record, a GapRecord follows if
+  // there is room, every record up to GoOn is discarded, and complete() is false. Only the call
+  // that met the failure returns false.
   bool Append(const JournalRecord& record);
   bool Flush();
+  // After a failed write: goes on in a new segment, with a cut. `from` and `entropy`: the cut's.
+  // Returns false if there is still no room. REQUIRES: broken().
+  bool GoOn(const TermRecord& from, double entropy);
   // Flushes. Returns what is left to wait for, so that another thread can wait for the disk.
   JournalSync TakeSync();
 
   // Returns the position after the last record. A checkpoint stores it.
   JournalPosition position() const {
-    return {header_.term, header_.segment, written_ + buffer_.size()};
+    const std::uint64_t offset = written_ + buffer_.size();
+    return offset > 0 ? JournalPosition{header_.term, header_.segment, offset} : header_.after;
   }
+  // Whether no record of the run is missing.
   bool complete() const { return complete_; }
-  // Whether a write has failed: records of this term are missing.
+  // Whether a write has failed: records are discarded.
   bool broken() const { return broken_; }
-  // Returns why it is not complete, as a sentence; "" while it is.
+  // Returns how many writes have failed.
+  std::uint64_t gaps() const { return gaps_; }
+  // Returns the newest reason why it is not complete, as a sentence; "" while it is.
   const std::string& error() const { return error_; }
 
  private:
@@ -76,10 +83,11 @@ class JournalWriter {
   JournalHeader header_;  // of the segment being written
   std::shared_ptr<const FileDescriptor> file_;
   std::string buffer_;         // whole records only
-  std::uint64_t written_ = 0;  // bytes in the segment
+  std::uint64_t written_ = 0;  // bytes in the segment; with an empty buffer 0: there is none
   JournalSync unsynced_;
   bool complete_ = true;
   bool broken_ = false;  // a write failed: records are discarded
+  std::uint64_t gaps_ = 0;
   std::string error_;
 };
 

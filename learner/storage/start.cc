@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <sstream>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include "core/error.h"
 #include "core/file.h"
 #include "core/log.h"
+#include "core/room.h"
 #include "core/text.h"
 #include "learner/apply/optimizer.h"
 #include "learner/run_status.h"
@@ -105,6 +107,23 @@ std::string WhatIsLost(const std::filesystem::path& run_dir, const Start& start,
   }
 }
 
+std::uint32_t ClaimOrWait(const std::filesystem::path& dir, CheckpointId from,
+                          const std::function<bool()>& await_room) {
+  bool said = false;
+  while (true) {
+    try {
+      return ClaimTerm(dir, from);
+    } catch (const std::system_error& error) {
+      if (!await_room || !MayGetRoom(error.code().value())) throw;
+      if (!std::exchange(said, true)) {
+        LogWarn("{}; tried again for {} minutes: free space there", error.what(),
+                kRoomWaitMs / 60'000);
+      }
+      if (!await_room()) throw;
+    }
+  }
+}
+
 }  // namespace
 
 Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout,
@@ -154,7 +173,7 @@ void CheckStart(const Config& config, const InitialNet& net, const std::filesyst
 }
 
 Start FindStart(const Config& config, const InitialNet& net, const std::filesystem::path& run_dir,
-                bool resume) {
+                bool resume, const std::function<bool()>& await_room) {
   CheckStart(config, net, run_dir, resume);
   const auto dir = run_dir / "checkpoints";
   if (!resume) {
@@ -172,7 +191,8 @@ Start FindStart(const Config& config, const InitialNet& net, const std::filesyst
       lost.empty() ? LogLevel::kInfo : LogLevel::kWarn,
       fmt::format("resuming from {} (version {}, {} steps); {}", last.path.string(),
                   start.state.version, start.state.steps, lost.empty() ? "nothing is lost" : lost));
-  start.state.term = ClaimTerm(dir, CheckpointId{start.state.term, start.state.version});
+  start.state.term =
+      ClaimOrWait(dir, CheckpointId{start.state.term, start.state.version}, await_room);
   return start;
 }
 

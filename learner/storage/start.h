@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,8 +54,9 @@ void CheckStart(const Config& config, const InitialNet& net, const std::filesyst
                 bool resume);
 
 // Calls CheckStart, then returns the start in a new term. Logs the checkpoint that it resumes and
-// the damaged ones that it skips.
+// the damaged ones that it skips. While a full disk has no room for the claim of the term, a
+// resumed run calls `await_room`, which waits a little and returns false to give up.
 Start FindStart(const Config& config, const InitialNet& net, const std::filesystem::path& run_dir,
-                bool resume);
+                bool resume, const std::function<bool()>& await_room = {});
 
 }  // namespace starling::learner

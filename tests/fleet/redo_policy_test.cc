@@ -136,6 +136,17 @@ TEST_F(RedoPolicyTest, NoActorIsGivenUpForIt) {
   policy_.OnRedoExit(now, 75, Exit(0));
   policy_.OnActorExit(now, 0, 77, Exit(1), "no learner");
   EXPECT_FALSE(policy_.over()) << "they do not count afterwards either";
+  // The learner starts for long, too: a full disk has no room for its term.
+  for (int death = 0; death < 20; ++death) {
+    now += 1000;
+    policy_.Tick(now);
+    for (const int slot : {0, 1}) policy_.OnActorExit(now, slot, 77, Exit(1), "no learner");
+  }
+  policy_.OnStatus(now, StatusAt(160));
+  now += 1000;
+  policy_.Tick(now);
+  policy_.OnActorExit(now, 0, 77, Exit(1), "no learner");
+  EXPECT_FALSE(policy_.over());
 }
 
 TEST_F(RedoPolicyTest, WhatItHasRedoneIsProgressOfTheRun) {

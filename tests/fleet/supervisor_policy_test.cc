@@ -177,6 +177,7 @@ TEST_F(PolicyOfTwo, ASlotThatNeverWorksIsGivenUpAndTheOtherGoesOn) {
   policy_.OnStatus(now, Joined(1, {{0, 1, 2}}));
   ExpectLearnerAgain(policy_, policy_.OnLearnerExit(now, 76, kKilled9), now);
   EXPECT_THAT(Deeds(policy_.Tick(now + 60'000)), IsEmpty());
+  policy_.OnStatus(now, StatusAt(0));
   // Nothing is left if the other one no longer works either.
   for (int death = 0; death < 11; ++death) {  // the first is that of a process that worked
     ASSERT_FALSE(policy_.over());

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/learner/engine_fixture.h"
+#include "tests/support/in_child.h"
 
 namespace starling::learner {
 namespace {
@@ -26,7 +27,7 @@ class CutsTest : public EngineFixture {
   void Finish() {
     engine_->Advance();
     while (!engine_->idle()) {
-      auto finished = engine_->TakeFinished(1);
+      auto finished = engine_->TakeFinished(seconds_);
       if (!finished) {
         progress_.acquire();
         continue;
@@ -43,6 +44,7 @@ class CutsTest : public EngineFixture {
     }
   }
 
+  double seconds_ = 1;
   std::vector<CheckpointContent> checkpoints_;
   std::vector<std::uint32_t> granted_;  // by the last Finish
 };
@@ -55,6 +57,64 @@ TEST_F(CutsTest, AtBoundZeroACheckpointIsOneAndNothingWaits) {
   ASSERT_THAT(checkpoints_, SizeIs(1));
   EXPECT_TRUE(checkpoints_[0].actors);
   EXPECT_THAT(granted_, ElementsAre(0, 1));
+}
+
+// Behind a failed write it is one from which the run can be redone.
+TEST_F(CutsTest, ItMendsABrokenJournal) {
+  JoinBoth({"staleness.bound=0", "checkpoint.every_steps=16"});
+  Play(0), Play(1);
+  JournalWriter& journal = engine_->journal();
+  {
+    const FileSizeLimit full(journal.position().offset);
+    Play(0), Play(1);  // a checkpoint that cannot be gone on from
+    ASSERT_TRUE(journal.broken());
+  }
+  Play(0), Play(1);
+  EXPECT_TRUE(journal.broken()) << "no cut was captured since there is room";
+  Play(0), Play(1);
+  EXPECT_FALSE(journal.broken());
+  ASSERT_THAT(checkpoints_, SizeIs(2));
+  EXPECT_FALSE(checkpoints_[0].journal_whole);
+  EXPECT_TRUE(checkpoints_[1].journal_whole);
+  EXPECT_TRUE(checkpoints_[1].actors);
+  Play(0), Play(1);
+  const JournalTail tail = TailOf(dir_ / "journal", checkpoints_[1].journal);
+  EXPECT_EQ(tail.updates, 1u);
+  EXPECT_EQ(tail.version, 5u);
+  EXPECT_FALSE(tail.damaged);
+}
+
+// Nothing is due by configuration.
+TEST_F(CutsTest, ABrokenJournalAsksForOneAfterTenSeconds) {
+  JoinBoth({"staleness.bound=0"});
+  {
+    const FileSizeLimit full(60);
+    Play(0), Play(1);
+    ASSERT_TRUE(engine_->journal().broken());
+  }
+  for (const int seconds : {2, 11, 13}) {
+    seconds_ = seconds;
+    Play(0), Play(1);
+  }
+  EXPECT_THAT(checkpoints_, SizeIs(1));
+  EXPECT_FALSE(engine_->journal().broken());
+}
+
+TEST_F(CutsTest, TheLastOneMendsABrokenJournal) {
+  JoinBoth({"staleness.bound=0"});
+  {
+    const FileSizeLimit full(60);
+    Play(0), Play(1);
+    ASSERT_TRUE(engine_->journal().broken());
+    EXPECT_FALSE(engine_->CaptureNow().journal_whole) << "actors compute";
+  }
+  engine_->StopGranting();
+  Play(0), Play(1);
+  ASSERT_TRUE(engine_->AtCut());
+  const CheckpointContent last = engine_->CaptureNow();
+  EXPECT_TRUE(last.journal_whole);
+  EXPECT_TRUE(last.actors);
+  EXPECT_EQ(TailOf(dir_ / "journal", last.journal).updates, 0u);
 }
 
 TEST_F(CutsTest, UnderABoundGrantsAreWithheldUntilNothingIsOut) {

@@ -45,8 +45,9 @@ class EngineFixture : public testing::Test {
                                                      .session = 7,
                                                      .slice = {.begin = 0, .size = kSize},
                                                      .exact = exact_,
+                                                     .redo = exact_,
                                                      .sum_ahead = sum_ahead_,
-                                                     .may_cut = [this] { return exact_; },
+                                                     .may_save = [] { return true; },
                                                      .on_progress = [this] { OnProgress(); }});
   }
 

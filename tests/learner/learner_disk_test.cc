@@ -9,6 +9,7 @@
 #include "learner/storage/journal_reader.h"
 #include "tests/support/count_in.h"
 #include "tests/support/learner_fixture.h"
+#include "tests/support/own_disk.h"
 #include "tests/support/slow_disk.h"
 
 namespace starling::learner {
@@ -87,6 +88,31 @@ TEST_F(LearnerDiskTest, ALastCheckpointIsReportedWhileItIsWritten) {
   Wait();
   EXPECT_FALSE(saving()) << "it is written";
   EXPECT_EQ(LastCheckpoint().version, 1u);
+}
+
+// The learner would lose what came after the last checkpoint.
+TEST_F(LearnerDiskTest, ALastCheckpointWaitsForRoom) {
+  const OwnDisk disk(dir_.path(), 1);
+  if (!disk.trouble().empty()) GTEST_SKIP() << "no disk of our own here: " << disk.trouble();
+  Start("updates.start_with=1");
+  TrainOnce();
+  while (ListCheckpoints(dir_ / "checkpoints").empty()) std::this_thread::yield();
+  const auto filler = dir_ / "filler";
+  disk.Fill(filler);
+  testing::internal::CaptureStderr();
+  AskToStop();
+  const auto waited = [&] {
+    const auto last = LastPublished();
+    return last && last->status.saving ? last->status.saving->waited : 0;
+  };
+  while (waited() == 0) std::this_thread::yield();
+  std::filesystem::remove(filler);
+  Wait();
+  EXPECT_EQ(learner_->checkpoint_error(), "");
+  EXPECT_EQ(LastCheckpoint().version, 1u);
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(CountIn(log, "no checkpoint of version 1: "), 1u) << log;
+  EXPECT_EQ(CountIn(log, "the last checkpoint is tried again for 10 minutes"), 1u) << log;
 }
 
 // ---- resuming

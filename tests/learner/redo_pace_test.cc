@@ -44,5 +44,18 @@ TEST(RedoPace, ACheckpointThatIsNoCutIsNoBeginning) {
   EXPECT_TRUE(pace.Due(111)) << "the redo is still too long";
 }
 
+TEST(RedoPace, ACheckpointThatWasNotWrittenIsTriedAgainAfterTenSeconds) {
+  RedoPace pace(30);
+  pace.Retry(5);
+  pace.Retry(9);
+  EXPECT_FALSE(pace.Due(14.9));
+  EXPECT_TRUE(pace.Due(15));
+  EXPECT_FALSE(pace.Due(100)) << "asked for once";
+  pace.Saved(101, true);
+  pace.Retry(101);
+  pace.Saved(105, true);
+  EXPECT_FALSE(pace.Due(200)) << "another was taken meanwhile";
+}
+
 }  // namespace
 }  // namespace starling::learner

@@ -36,7 +36,7 @@ RunStatus FullStatus() {
                    .learner = {.receive = 6, .dispatch = 7, .idle = 8, .lanes = 9}},
           .version = 4,
           .checkpoint = "checkpoints/x",
-          .saving = SavingStatus{.written = 8, .size = 9},
+          .saving = SavingStatus{.written = 8, .size = 9, .waited = 10},
           .joined = {{0, 1, 3, 30, 2, 1, 99'000}, {1, 5, 0}},
           .final = true};
 }
@@ -53,7 +53,7 @@ constexpr const char* kFullLine =
     R"("actor_us":{"wait":1,"refresh":2,"act":3,"gradient":4,"push":5},)"
     R"("time":{"actors":{"wait":1.0,"refresh":2.0,"act":3.0,"gradient":4.0,"push":5.0},)"
     R"("learner":{"receive":6.0,"dispatch":7.0,"idle":8.0,"lanes":9.0}},)"
-    R"("version":4,"checkpoint":"checkpoints/x","saving":{"written":8,"size":9},)"
+    R"("version":4,"checkpoint":"checkpoints/x","saving":{"written":8,"size":9,"waited":10},)"
     R"("joined":[[0,1,3,30,2,1,99],[1,5,0,0,0,0,0]],"final":true})";
 
 TEST(StatusTest, IsWrittenAsALineAndReadBack) {

@@ -61,7 +61,7 @@ std::optional<Beginning> AtOldestCut(const std::filesystem::path& run_dir) {
     if (!std::filesystem::exists(states)) continue;
     try {
       learner::Checkpoint cut = learner::ReadCheckpoint(path);
-      if (!learner::Covers(line, cut.journal)) continue;
+      if (!cut.journal_whole || !learner::Covers(line, cut.journal)) continue;
       cut.actors = learner::ReadActorStates(states);
       return AtCut(cut, path);
     } catch (const std::runtime_error&) {

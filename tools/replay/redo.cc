@@ -23,6 +23,7 @@
 #include "core/file_descriptor.h"
 #include "core/log.h"
 #include "core/process.h"
+#include "core/room.h"
 #include "core/text.h"
 #include "learner/storage/checkpoint.h"
 #include "learner/storage/journal_reader.h"
@@ -63,10 +64,6 @@ void SyncJournal(const std::filesystem::path& journal, learner::JournalPosition 
     }
   }
   if (std::filesystem::is_directory(journal)) SyncDirectory(journal);
-}
-
-bool MayGetRoom(int error) {
-  return error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO;
 }
 
 // A redo may take several times checkpoint.redo_s: cuts come late, and this machine may be slower.
@@ -334,7 +331,7 @@ LockedFile LockSoon(const std::filesystem::path& run_dir, const std::function<bo
 
 Waits PatientWaits() {
   using std::chrono::steady_clock;
-  const auto wait = [](std::chrono::milliseconds step, std::chrono::seconds all) {
+  const auto wait = [](std::chrono::milliseconds step, std::chrono::milliseconds all) {
     return [=, end = std::optional<steady_clock::time_point>()]() mutable {
       if (!end) end = steady_clock::now() + all;
       std::this_thread::sleep_for(step);
@@ -342,7 +339,9 @@ Waits PatientWaits() {
     };
   };
   using namespace std::chrono_literals;
-  return {.for_room = wait(2s, 600s), .for_lock = wait(50ms, 5s)};
+  return {.for_room =
+              wait(std::chrono::milliseconds(kRoomRetryMs), std::chrono::milliseconds(kRoomWaitMs)),
+          .for_lock = wait(50ms, 5s)};
 }
 
 int RunRedo(const ReplayOptions& options, const Clock& cpu, const Waits& waits) {

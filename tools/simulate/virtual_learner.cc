@@ -99,7 +99,11 @@ std::vector<learner::Grant> VirtualLearner::TakeGrants(std::int64_t now_ns) {
 bool VirtualLearner::End() {
   SaveCheckpoint(engine_.CaptureNow());
   WriteMetrics();
-  engine_.journal().TakeSync().Run();
+  try {
+    engine_.journal().TakeSync().Run();
+  } catch (const std::system_error& error) {
+    AddError(error.what());
+  }
   const std::string& error = engine_.journal().error();
   if (!error.empty()) AddError("the journal is not complete: " + error);
   return saved_;
@@ -116,10 +120,11 @@ std::vector<std::string> VirtualLearner::TakeErrors() {
 
 // At once and not in a thread, so that the checkpoints do not depend on the speed of the disk.
 void VirtualLearner::SaveCheckpoint(learner::CheckpointContent content) {
-  if (const std::string error = content.journal_sync.Run(); !error.empty()) AddError(error);
+  const learner::JournalSync journal = std::move(content.journal_sync);
   const learner::Checkpoint checkpoint =
       learner::CheckpointOf(config_, layout_, std::move(content));
   try {
+    journal.Run();
     const auto path = learner::WriteCheckpoint(run_dir_ / "checkpoints", checkpoint);
     learner::Prune(run_dir_ / "checkpoints", static_cast<std::size_t>(config_.checkpoint.keep));
     last_checkpoint_ = "checkpoints/" + path.filename().string();

@@ -258,7 +258,7 @@ TEST_F(JournalLineTest, ADiskThatFillsUpLeavesTheRecordsBeforeItWhole) {
     EXPECT_FALSE(writer.complete());
     EXPECT_THAT(writer.error(), HasSubstr("cannot write " + segment(1).string()));
     EXPECT_EQ(writer.position().offset, 881u) << "behind the record of the gap";
-    EXPECT_EQ(writer.TakeSync().Run(), "");
+    EXPECT_NO_THROW(writer.TakeSync().Run());
   }
   EXPECT_EQ(reported, 1);
   EXPECT_EQ(flushed, 28u);  // 60 + 28 * 29 = 872; seven more would be 1075
@@ -281,12 +281,64 @@ TEST_F(JournalLineTest, AGapIsFoundWhereItsSegmentBegins) {
             fmt::format("{}, byte {}, where a write failed", segment(1, 2).string(), kHeaderBytes));
 }
 
-// A record of a gap is no header.
-TEST_F(JournalLineTest, ASegmentWithoutRoomForItsHeaderStaysEmpty) {
-  const FileSizeLimit limit(30);
+// A later start goes on where this one would have.
+TEST_F(JournalLineTest, ASegmentWithoutRoomForItsHeaderIsNotThere) {
+  const JournalPosition end = GoOn(1, {});
+  {
+    const FileSizeLimit limit(30);
+    JournalWriter writer(journal(), Header(2, end));
+    EXPECT_FALSE(writer.complete());
+    EXPECT_TRUE(writer.broken());
+    EXPECT_THAT(writer.error(), HasSubstr("cannot write " + segment(2).string()));
+    EXPECT_EQ(writer.position(), end);
+  }
+  EXPECT_FALSE(std::filesystem::exists(segment(2)));
+  GoOn(3, end);
+  EXPECT_THAT(Deaths(), ElementsAre(1, 3));
+}
+
+TEST_F(JournalLineTest, BehindAGapItGoesOnInANewSegment) {
+  const TermRecord cut{.term = 1, .version = 60, .steps = 600};
   JournalWriter writer(journal(), kHeader);
-  EXPECT_FALSE(writer.complete());
-  EXPECT_EQ(std::filesystem::file_size(segment(1)), 0u);
+  writer.Append(UpdateRecord{.version = 1, .steps = 10});
+  EXPECT_TRUE(writer.Flush());
+  const JournalPosition end = writer.position();
+  {
+    const FileSizeLimit limit(end.offset + 5);  // no room for the record of a gap
+    writer.Append(UpdateRecord{.version = 2, .steps = 20});
+    EXPECT_FALSE(writer.Flush());
+    limit.Set(30);
+    EXPECT_FALSE(writer.GoOn(cut, 0.5)) << "still none for a header";
+    EXPECT_TRUE(writer.broken());
+    EXPECT_EQ(writer.position(), end);
+    EXPECT_EQ(writer.gaps(), 2u);
+  }
+  writer.Append(UpdateRecord{.version = 3, .steps = 30});  // lost
+  ASSERT_TRUE(writer.GoOn(cut, 0.5)) << writer.error();
+  EXPECT_FALSE(writer.broken());
+  EXPECT_FALSE(writer.complete()) << "records are missing for good";
+  const JournalPosition from = writer.position();
+  writer.Append(UpdateRecord{.version = 61, .steps = 610});
+  EXPECT_TRUE(writer.Flush());
+  writer.TakeSync().Run();
+  // All of it, with the gap; up to the gap; and behind it.
+  std::vector<std::uint64_t> versions;
+  bool gap = false;
+  for (const JournalRecord& record : ReadAll(JournalReader(journal()))) {
+    if (const auto* update = std::get_if<UpdateRecord>(&record))
+      versions.push_back(update->version);
+    if (std::holds_alternative<GapRecord>(record)) gap = versions.size() == 1;
+  }
+  EXPECT_THAT(versions, ElementsAre(1, 61));
+  EXPECT_TRUE(gap);
+  const JournalTail before = TailOf(journal(), {});
+  EXPECT_EQ(before.version, 1u);
+  EXPECT_EQ(before.end, end);
+  EXPECT_TRUE(before.damaged);
+  EXPECT_EQ(before.where, segment(1, 2).string() + ", byte 60, where a write failed");
+  const JournalTail behind = TailOf(journal(), from);
+  EXPECT_EQ(behind.updates, 1u);
+  EXPECT_FALSE(behind.damaged);
 }
 
 TEST_F(JournalLineTest, ADirectoryThatCannotBeMadeIsAnError) {

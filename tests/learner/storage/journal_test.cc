@@ -171,7 +171,7 @@ TEST_F(JournalTest, FlushMakesRecordsReadableWhileTheRunGoesOn) {
   EXPECT_TRUE(writer.Flush());
   EXPECT_EQ(ReadAll(JournalReader(journal())).size(), 1u);
   writer.Append(JoinRecord{1, 2});
-  EXPECT_EQ(writer.TakeSync().Run(), "");
+  EXPECT_NO_THROW(writer.TakeSync().Run());
   EXPECT_EQ(ReadAll(JournalReader(journal())).size(), 2u);
 }
 

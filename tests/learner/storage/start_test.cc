@@ -8,6 +8,7 @@
 #include "learner/storage/terms.h"
 #include "tests/support/error_of.h"
 #include "tests/support/learner_fixture.h"
+#include "tests/support/own_disk.h"
 
 namespace starling::learner {
 namespace {
@@ -88,6 +89,37 @@ TEST_F(StartTest, ARunThatEndedBehindAGapLostNothing) {
     FindStart(config, SmallNet(), run.path(), /*resume=*/true);
     EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr(said)) << phase << version;
   }
+}
+
+TEST_F(StartTest, WithoutRoomForItsClaimAResumedRunWaits) {
+  const Config config = MakeConfig(kUseSgd);
+  const TempDir run;
+  const OwnDisk disk(run.path(), 1);
+  if (!disk.trouble().empty()) GTEST_SKIP() << "no disk of our own here: " << disk.trouble();
+  CheckpointContent content{.state = {.weights = SmallNet().initial, .optimizer_state = {}},
+                            .counters = Counters{}.Save()};
+  content.state.term = ClaimTerm(run / "checkpoints", std::nullopt);
+  WriteCheckpoint(run / "checkpoints", CheckpointOf(config, SmallNet().layout, std::move(content)));
+  const auto filler = run / "filler";
+  disk.Fill(filler);
+  const auto start = [&](const std::function<bool()>& await_room) {
+    return FindStart(config, SmallNet(), run.path(), /*resume=*/true, await_room).state.term;
+  };
+  // 1. Given up: nothing is left of the attempt.
+  EXPECT_THROW(start([] { return false; }), std::system_error);
+  EXPECT_EQ(NewestTerm(run / "checkpoints"), 1u);
+  // 2. There is room in the end.
+  int waits = 0;
+  testing::internal::CaptureStderr();
+  const std::uint32_t term = start([&] {
+    if (++waits == 2) std::filesystem::remove(filler);
+    return true;
+  });
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("t0002.term: No space left on device; tried again for 10 minutes: free "
+                        "space there\n"));
+  EXPECT_EQ(term, 2u);
+  EXPECT_EQ(waits, 2);
 }
 
 TEST_F(StartTest, AdamContinuesBitForBit) {

@@ -9,6 +9,7 @@
 #include "learner/storage/run_lock.h"
 #include "tests/support/error_of.h"
 #include "tests/support/in_child.h"
+#include "tests/support/own_disk.h"
 #include "tests/tools/replay/journalled_run.h"
 
 namespace starling::replay {
@@ -48,6 +49,17 @@ class RedoTest : public testing::Test {
   }
   std::vector<std::filesystem::path> Checkpoints() const {
     return learner::ListCheckpoints(run_.checkpoints());
+  }
+  std::filesystem::path filler() const { return run_.checkpoints() / "filler"; }
+  // Puts the checkpoints on a disk that the filler fills.
+  std::unique_ptr<OwnDisk> FullDisk() {
+    const auto kept = run_.dir / "kept";
+    std::filesystem::copy(run_.checkpoints(), kept, std::filesystem::copy_options::recursive);
+    auto disk = std::make_unique<OwnDisk>(run_.checkpoints(), 1);
+    if (!disk->trouble().empty()) return disk;
+    std::filesystem::copy(kept, run_.checkpoints(), std::filesystem::copy_options::recursive);
+    disk->Fill(filler());
+    return disk;
   }
   void ExpectRedone() {
     const learner::LastGoodResult newest = learner::NewestCut(run_.checkpoints());
@@ -189,33 +201,46 @@ TEST_F(RedoTest, OneThatWouldTakeTooLongIsGivenUp) {
 }
 
 TEST_F(RedoTest, AFullDiskIsWaitedFor) {
-  const FileSizeLimit full(1000);  // the checkpoint is larger
+  const auto disk = FullDisk();
+  if (!disk->trouble().empty()) GTEST_SKIP() << "no disk of our own here: " << disk->trouble();
   int waits = 0;
   EXPECT_EQ(Redo(SteadyClock(),
                  [&] {
                    EXPECT_THAT(Checkpoints(), ElementsAre(At(2)));
-                   if (++waits == 3) full.Set(RLIM_INFINITY);
+                   if (++waits == 3) std::filesystem::remove(filler());
                    return true;
                  }),
             kExitDone)
       << said_;
   EXPECT_EQ(waits, 3);
-  EXPECT_THAT(said_, AllOf(ContainsRegex("version 5 is done again and cannot be written: .*: File "
-                                         "too large; no learner starts before\n"),
+  EXPECT_THAT(said_, AllOf(ContainsRegex("version 5 is done again and cannot be written: .*: No "
+                                         "space left on device; no learner starts before\n"),
                            HasSubstr("nothing is lost\n")));
   ExpectRedone();
 }
 
 TEST_F(RedoTest, AndIfItStaysFullNoLearnerMayStart) {
-  {
-    const FileSizeLimit full(1000);
-    EXPECT_EQ(Redo(), kExitNotNow);
-  }
-  EXPECT_THAT(said_, HasSubstr("File too large; these updates are not lost yet: free space there, "
-                               "or mend what is wrong, then --resume"));
+  const auto disk = FullDisk();
+  if (!disk->trouble().empty()) GTEST_SKIP() << "no disk of our own here: " << disk->trouble();
+  EXPECT_EQ(Redo(), kExitNotNow);
+  EXPECT_THAT(said_, HasSubstr("No space left on device; these updates are not lost yet: free "
+                               "space there, or mend what is wrong, then --resume"));
   EXPECT_THAT(Checkpoints(), ElementsAre(At(2)));
+  std::filesystem::remove(filler());
   EXPECT_EQ(Redo(), kExitDone) << said_;
   ExpectRedone();
+}
+
+// Its own limit stays.
+TEST_F(RedoTest, AFileSizeLimitIsNotWaitedFor) {
+  const FileSizeLimit limit(1000);  // the checkpoint is larger
+  EXPECT_EQ(Redo(SteadyClock(),
+                 [] {
+                   ADD_FAILURE() << "waits";
+                   return false;
+                 }),
+            kExitNotNow);
+  EXPECT_THAT(said_, HasSubstr("File too large; these updates are not lost yet"));
 }
 
 TEST_F(RedoTest, WaitingDoesNotMoveADirectoryOutOfTheWay) {
@@ -259,6 +284,37 @@ TEST_F(RedoTest, BehindAGapOfTheJournalNothingIsKnown) {
                                   "\n");
   EXPECT_EQ(Redo(), kExitDone);
   EXPECT_EQ(said_, "");
+}
+
+// A full disk, while the run goes on: up to there it is done again, and from the next cut on.
+TEST_F(RedoTest, UpToAGapOfTheJournalAndBehindIt) {
+  run_.Train(1);
+  run_.Flush();
+  {
+    const FileSizeLimit full(run_.journal->position().offset + 9);  // the record of a gap
+    run_.Train(2);                                                  // versions 7 and 8 are lost
+    run_.Flush();
+  }
+  EXPECT_EQ(Redo(), kExitFailed);
+  EXPECT_THAT(said_, ContainsRegex("what came after version 6 cannot be redone: the journal is "
+                                   "damaged at .*, where a write failed"));
+  EXPECT_EQ(Checkpoints().back(), At(6));
+  // The run has gone on meanwhile, and the learner took a cut. What it holds is of no matter here.
+  learner::Checkpoint cut = *learner::NewestCut(run_.checkpoints()).checkpoint;
+  cut.actors = learner::ReadActorStates(learner::ActorStatesPath(At(6)));
+  cut.version = run_.now;
+  cut.steps = run_.now * 2 * JournalledRun::kSamples;
+  ASSERT_TRUE(run_.journal->GoOn({run_.term, cut.version, cut.steps}, run_.EntropyAt(cut.version)));
+  cut.journal = run_.journal->position();
+  run_.Train(1);
+  run_.Flush();
+  // 1. The learner was killed before the checkpoint was written.
+  EXPECT_EQ(Redo(), kExitFailed);
+  EXPECT_THAT(said_, HasSubstr("what came after version 6 cannot be redone"));
+  // 2. After it was.
+  learner::WriteCheckpoint(run_.checkpoints(), cut);
+  EXPECT_EQ(Redo(), kExitDone) << said_;
+  EXPECT_EQ(Checkpoints().back(), At(9));
 }
 
 TEST_F(RedoTest, UpToTheDamageOfAJournal) {
