@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,16 @@
 #include "core/file_descriptor.h"
 
 namespace starling {
+
+bool WriteAll(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) return false;
+    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
 namespace {
 
 [[noreturn]] void Fail(int error, const char* what, const std::filesystem::path& path) {
@@ -38,16 +49,6 @@ std::filesystem::path TemporaryBeside(const std::filesystem::path& path) {
   std::filesystem::path temporary = path;
   temporary += fmt::format(".{}.{}.tmp", ::getpid(), counter.fetch_add(1));
   return temporary;
-}
-
-// Returns false, with errno set, if a write fails.
-bool WriteAll(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) return false;
-    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
 }
 
 // Writes `parts` in pieces and syncs each piece. Only synced bytes count as progress: the kernel
@@ -88,6 +89,12 @@ void WriteFileAtomically(const std::filesystem::path& path, std::span<const std:
   FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (file.get() < 0) Fail(errno, "write", path);
   Unlinker unlinker{temporary};
+  // Without room it must not take the last of it from others before it fails.
+  struct statvfs disk {};
+  if (::fstatvfs(file.get(), &disk) == 0 && disk.f_blocks > 0 &&
+      disk.f_bfree < SizeOf(parts) / disk.f_frsize) {
+    Fail(ENOSPC, "write", path);
+  }
   if (progress) {
     if (!WriteInPieces(file.get(), parts, *progress)) Fail(errno, "write", path);
   } else {

@@ -42,6 +42,9 @@ void WriteFileAtomically(const std::filesystem::path& path, std::span<const std:
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view content,
                          unsigned mode = 0644);
 
+// Writes all of `bytes`. Returns false, with errno set, if it cannot.
+bool WriteAll(int file, std::string_view bytes);
+
 // Creates `directory` and its missing parents, and waits until the disk holds their names. Throws
 // std::system_error naming a path.
 void CreateDirectories(const std::filesystem::path& directory);

@@ -202,7 +202,7 @@ void Engine::Count(const wire::Gradient& gradient) {
   actor_times_ += TimesOf(gradient);
   newest_ = gradient;
   pace_.Add((static_cast<double>(gradient.act_us) + gradient.gradient_us) / 1e6);
-  if (options_.exact && journal_.broken()) RetryCheckpoint();
+  if (options_.exact && options_.redo && journal_.broken()) RetryCheckpoint();
   if (options_.may_save && options_.may_save() && pace_.Due(counters_.seconds)) {
     pipeline_.AskForCheckpoint();
   }
@@ -231,6 +231,7 @@ std::optional<Engine::Finished> Engine::TakeFinished(double seconds) {
 }
 
 CheckpointContent Engine::ContentOf(TrainingState state) {
+  journal_.Flush();
   const bool cut = options_.exact && AtCut();
   if (cut && journal_.broken()) {
     journal_.GoOn({term_, state.version, state.steps}, pipeline_.entropy());

@@ -63,6 +63,7 @@ std::optional<CheckpointContent> Learner::TakeCut() {
   auto result = cuts_.Take(clock_.NowMs());
   if (!result) return std::nullopt;
   if (!result->why_no_cut.empty()) {
+    if (engine_.journal().gaps() > 0) engine_.RetryCheckpoint();  // only a cut mends it
     cut_warnings_.Warn(clock_.NowMs(),
                        fmt::format("the checkpoint of version {} has no states of actors: {}",
                                    result->content.state.version, result->why_no_cut));

@@ -62,15 +62,19 @@ std::uint32_t NewSession() {
   return std::max(1u, static_cast<std::uint32_t>(random()));
 }
 
-// Waits a little for room on a full disk. Returns false after kRoomWaitMs, or if the learner must
-// end.
+// Waits a little for room on a full disk. Returns false if the learner must end. Throws GaveUp
+// after kRoomWaitMs.
 std::function<bool()> WaitForRoom(const LearnerOptions& options) {
   return [&options, left_ms = kRoomWaitMs]() mutable {
     std::array<wire::PollItem, 1> items{};
     items[0].fd = options.stop_fd;
     wire::Poll(items, kRoomRetryMs);
     left_ms -= kRoomRetryMs;
-    return left_ms > 0 && !items[0].readable && !(options.abandoned && options.abandoned());
+    if (left_ms < 0) {
+      throw GaveUp(fmt::format("{} had no room for {} minutes: free space there, then --resume",
+                               options.run_dir.string(), kRoomWaitMs / 60'000));
+    }
+    return !items[0].readable && !(options.abandoned && options.abandoned());
   };
 }
 

@@ -185,7 +185,7 @@ void StatusReporter::NoteJournal() {
   const JournalWriter& journal = engine_.journal();
   const bool was_broken = std::exchange(journal_broken_, journal.broken());
   if (was_broken && journal.broken()) return;
-  if (was_broken) LogWarn("the journal goes on with a cut: a replay can begin there");
+  if (was_broken) LogWarn("the journal goes on: a replay can begin at the next checkpoint");
   if (std::exchange(journal_error_, journal.error()) != journal.error() && !was_broken) {
     LogError("the journal is not complete, a replay ends there: {}", journal_error_);
   }

@@ -53,6 +53,7 @@ void CheckpointKeeper::Save(CheckpointContent content) {
 
 CheckpointWriter::Job CheckpointKeeper::Begin(CheckpointContent content) {
   newest_begun_ = content.state.version;
+  lacks_room_ = false;
   JournalSync sync = std::move(content.journal_sync);
   return {std::make_shared<Checkpoint>(CheckpointOf(config_, layout_, std::move(content))),
           std::move(sync)};
@@ -76,7 +77,7 @@ void CheckpointKeeper::SaveCompleteParts() {
 void CheckpointKeeper::Collect() {
   while (const auto result = writer_.Poll()) {
     last_ = std::move(result->job);
-    lacks_room_ = result->no_room;
+    lacks_room_ = result->no_room && result->path.empty();
     if (result->path.empty()) {
       Fail(result->version, result->error);
       fenced_off_ |= result->fenced_off;

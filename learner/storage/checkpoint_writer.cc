@@ -66,7 +66,11 @@ std::filesystem::path CheckpointWriter::Write(const Job& job) {
     throw std::runtime_error(fmt::format(
         "{} is gone; was the run's directory moved or deleted while it trains?", dir_.string()));
   }
-  job.journal.Run();
+  try {
+    job.journal.Run();
+  } catch (const std::system_error& error) {
+    throw std::runtime_error(error.what());  // not to be tried again: a disk reports it only once
+  }
   const Checkpoint& checkpoint = *job.checkpoint;
   if (const std::uint32_t newest = NewestTerm(dir_); newest > checkpoint.term) {
     throw FencedOff(

@@ -47,7 +47,7 @@ struct JournalHeader {
   friend bool operator==(const JournalHeader&, const JournalHeader&) = default;
 };
 
-// A learner started at this version.
+// A learner started at this version, or its journal goes on there behind a gap.
 struct TermRecord {
   std::uint32_t term = 0;
   std::uint64_t version = 0;
@@ -115,8 +115,8 @@ struct LifeRecord {
   friend bool operator==(const LifeRecord&, const LifeRecord&) = default;
 };
 
-// A write failed (a full disk): the term's later records are missing. Written where the failed one
-// began, as far as there is room: a record without fields needs a few bytes.
+// A write failed (a full disk): records are missing, up to the next TermRecord. Written where the
+// failed one began, as far as there is room: a record without fields needs a few bytes.
 struct GapRecord {
   friend bool operator==(const GapRecord&, const GapRecord&) = default;
 };

@@ -273,7 +273,7 @@ JournalTail TailOf(const std::filesystem::path& journal, JournalPosition from) {
   // A segment that follows, but whose header cannot be read. A learner that was killed before it
   // wrote one has left an empty file.
   const Segment newest = ListSegments(journal).back(), last = LineOf(journal).back().segment;
-  if (newest.path != last.path && std::filesystem::file_size(newest.path) > 0) {
+  if (gap.empty() && newest.path != last.path && std::filesystem::file_size(newest.path) > 0) {
     tail.damaged = true;
     tail.where = newest.path.string() + ", byte 0";
   }

@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/room.h"
 #include "learner/storage/journal_reader.h"
 
 namespace starling::learner {
@@ -54,11 +55,13 @@ JournalWriter::JournalWriter(std::filesystem::path journal, JournalHeader header
   }
   // 2. The first segment of this term, with its header.
   header_.segment = 0;
-  if (!OpenSegment()) {
-    throw std::system_error(errno, std::generic_category(),
+  if (OpenSegment()) return;
+  const int error = errno;
+  if (!MayGetRoom(error) && error != EFBIG) {
+    throw std::system_error(error, std::generic_category(),
                             fmt::format("cannot open {}", path().string()));
   }
-  Flush();  // error() keeps a failure
+  Fail("write", error);
 }
 
 JournalWriter::~JournalWriter() { Flush(); }
@@ -67,15 +70,21 @@ std::filesystem::path JournalWriter::path() const {
   return journal_ / SegmentName(header_.term, header_.segment);
 }
 
-// Returns false, with errno set, if the segment cannot be created.
+// Begins the segment of header_. Returns false, with errno set and no file left, if it cannot.
 bool JournalWriter::OpenSegment() {
   FileDescriptor file(::open(path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (file.get() < 0) return false;
+  const std::string header = EncodeHeader(header_);
+  if (!WriteAll(file.get(), header)) {
+    const int error = errno;
+    ::unlink(path().c_str());
+    errno = error;
+    return false;
+  }
   file_ = std::make_shared<const FileDescriptor>(std::move(file));
   unsynced_.segments_.push_back(file_);
   unsynced_.directory_ = journal_;
-  written_ = 0;
-  buffer_ = EncodeHeader(header_);
+  written_ = header.size();
   return true;
 }
 
@@ -128,13 +137,7 @@ bool JournalWriter::Append(const JournalRecord& record) {
 bool JournalWriter::Flush() {
   if (broken_) return true;
   // 1. The buffer goes to the segment.
-  std::string_view rest = buffer_;
-  while (!rest.empty()) {
-    const ssize_t wrote = ::write(file_->get(), rest.data(), rest.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return Fail("write", errno);
-    rest.remove_prefix(static_cast<std::size_t>(wrote));
-  }
+  if (!WriteAll(file_->get(), buffer_)) return Fail("write", errno);
   written_ += buffer_.size();
   buffer_.clear();
   // 2. A long one is followed by the next.
@@ -173,15 +176,12 @@ bool JournalWriter::Fail(const char* what, int error) {
   buffer_.clear();
   const std::string reason =
       fmt::format("cannot {} {}: {}", what, path().string(), ErrorText(error));
-  // 1. A segment without a header goes.
-  if (written_ == 0) {
-    SetIncomplete(reason);
-    ::unlink(path().c_str());
-    return false;
-  }
+  // 1. It may be that none was begun.
+  SetIncomplete(written_ == 0 ? reason
+                              : fmt::format("{}; its records end at byte {}", reason, written_));
+  if (written_ == 0) return false;
   // 2. Best effort: cut off the written part of the buffer, so that the segment ends with a whole
   // record. A reader stops at a torn tail anyway.
-  SetIncomplete(fmt::format("{}; its records end at byte {}", reason, written_));
   const auto end = static_cast<off_t>(written_);
   const auto cut = [&] { return ::ftruncate(file_->get(), end) == 0; };
   if (!cut()) return false;

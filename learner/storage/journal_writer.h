@@ -83,7 +83,7 @@ class JournalWriter {
   JournalHeader header_;  // of the segment being written
   std::shared_ptr<const FileDescriptor> file_;
   std::string buffer_;         // whole records only
-  std::uint64_t written_ = 0;  // bytes in the segment; with an empty buffer 0: there is none
+  std::uint64_t written_ = 0;  // bytes in the segment; 0: there is none
   JournalSync unsynced_;
   bool complete_ = true;
   bool broken_ = false;  // a write failed: records are discarded

@@ -131,6 +131,15 @@ TEST_F(EndingOfOne, ALastCheckpointThatGrowsIsWaitedFor) {
     policy_.OnStatus(now, saving(written));
     ASSERT_THAT(Deeds(policy_.Tick(now)), IsEmpty()) << now;
   }
+  // So is one that waits for room.
+  for (std::uint64_t waited = 1; waited < 100; ++waited) {
+    now += 4000;
+    learner::RunStatus status = saving(1192);
+    status.saving->waited = waited;
+    policy_.OnStatus(now, status);
+    ASSERT_THAT(Deeds(policy_.Tick(now)), IsEmpty()) << now;
+  }
+  policy_.OnStatus(now, saving(1192));
   policy_.OnStatus(now + 4000, saving(1192));  // it reports, but no byte was written
   EXPECT_THAT(Deeds(policy_.Tick(now + 4199)), IsEmpty());
   const Actions kill = policy_.Tick(now + 4200);

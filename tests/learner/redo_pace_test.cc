@@ -55,6 +55,12 @@ TEST(RedoPace, ACheckpointThatWasNotWrittenIsTriedAgainAfterTenSeconds) {
   pace.Retry(101);
   pace.Saved(105, true);
   EXPECT_FALSE(pace.Due(200)) << "another was taken meanwhile";
+  // Attempts take one percent of the time, too.
+  pace.Withheld(200);
+  pace.Saved(201, false);
+  pace.Retry(201);
+  EXPECT_FALSE(pace.Due(300.9));
+  EXPECT_TRUE(pace.Due(301));
 }
 
 }  // namespace

@@ -95,6 +95,9 @@ TEST(ProgressTest, Waiting) {
   status.saving = {.written = 312'000'000, .size = 1'200'000'000};
   progress = MakeProgress(status, 100, 7, 2);
   EXPECT_EQ(ProgressLine(progress), "writing the last checkpoint: 312MB of 1.20GB are on the disk");
+  status.saving->waited = 14;
+  EXPECT_EQ(ProgressLine(MakeProgress(status, 100, 7, 2)),
+            "no room for the last checkpoint: waited 14 s for it");
   progress.phase = Progress::Phase::kRedoing;
   progress.redo = {.done = 120, .updates = 3000};
   EXPECT_EQ(ProgressLine(progress),

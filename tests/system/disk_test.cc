@@ -91,7 +91,7 @@ TEST_F(DiskTest, AfterAFullDiskAKilledLearnerLosesNothing) {
   }));
   std::filesystem::remove(filler);
   // The next cut is due after ten seconds, though none is by configuration.
-  ASSERT_TRUE(AwaitLog(*train, "the journal goes on with a cut"));
+  ASSERT_TRUE(AwaitLog(*train, "the journal goes on: a replay can begin"));
   ASSERT_TRUE(Eventually([&] { return Checkpoints().size() > 1 || !train->Running(); }));
   ASSERT_EQ(kill(LearnerPid(), SIGKILL), 0);
   ASSERT_TRUE(AwaitActors(*train, 4));

@@ -111,6 +111,8 @@ class Redo {
       LogWarn("nothing is redone: {}", damaged);
       return kExitFailed;
     }
+    const bool whole = !newest_.checkpoint || newest_.checkpoint->journal_whole;
+    if (!whole && learner::EndedAt(options_.run_dir, version())) return kExitDone;
     // 1. What the newest checkpoint lacks.
     try {
       lost_ = learner::TailOf(
@@ -119,8 +121,7 @@ class Redo {
       LogWarn("what came after {} cannot be redone: {}", NameOf(newest_), error.what());
       return kExitFailed;
     }
-    if (newest_.checkpoint && !newest_.checkpoint->journal_whole) {
-      if (learner::EndedAt(options_.run_dir, version())) return kExitDone;
+    if (!whole) {
       LogWarn("what came after {} cannot be redone: the journal has a gap", NameOf(newest_));
       return kExitFailed;
     }

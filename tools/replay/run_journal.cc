@@ -52,6 +52,7 @@ JournalSummary ScanJournal(const std::filesystem::path& run_dir) {
   JournalReader reader = Open(run_dir);
   // 1. The run's own first record comes first, or a segment that follows another one.
   auto record = reader.Next();
+  if (record && std::holds_alternative<GapRecord>(*record)) record = reader.Next();
   const auto* begin = record ? std::get_if<TermRecord>(&*record) : nullptr;
   // A learner that finds its journal lost begins another one with a later version.
   const bool pruned = reader.header().after.offset > 0 || (begin != nullptr && begin->version > 0);
