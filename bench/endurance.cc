@@ -208,7 +208,7 @@ void MeasureLongJournal(const Site& site, Result& result) {
 Result MeasureEndurance(const Site& site) {
   Result result{.json = Json::object()};
   Json bits = Json::object();
-  result.rows.push_back(MeasureBits(site, "recall", 2'500'000, bits, result.broken));
+  result.rows.push_back(MeasureBits(site, "recall", 3'500'000, bits, result.broken));
   result.rows.push_back(MeasureBits(site, "pong", 100'000, bits, result.broken));
   result.json["bits"] = bits;
   MeasureKills(site, result);
