@@ -97,6 +97,11 @@ inline std::string Because(const std::string& what, const std::string& reason) {
   return reason.empty() ? what : what + ": " + reason;
 }
 
+// "in 50 ms".
+inline std::string Wait(std::int64_t ms) {
+  return ms == 0 ? std::string("at once") : fmt::format("in {} ms", ms);
+}
+
 template <class... Args>
 void Add(Actions& out, LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
   out.emplace_back(Log{level, fmt::format(format, std::forward<Args>(args)...)});

@@ -184,6 +184,7 @@ class Learner {
   std::optional<std::int64_t> seeking_ms_;  // since when grants are withheld for a checkpoint
   std::optional<std::int64_t> stopped_ms_;  // since when they are for the end
   bool left_at_end_ = false;                // an actor has left since then, with its state
+  std::uint64_t gaps_at_cut_ = 0;           // of the journal, at the last cut with all states
 
   RateLimitedLog refusals_, cut_warnings_{10'000};
   RefusalWatch watch_;

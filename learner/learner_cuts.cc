@@ -62,8 +62,11 @@ void Learner::AskForStates(CheckpointContent content) {
 std::optional<CheckpointContent> Learner::TakeCut() {
   auto result = cuts_.Take(clock_.NowMs());
   if (!result) return std::nullopt;
+  // A journal that goes on behind a gap needs a cut to be redone from.
+  const std::uint64_t gaps = engine_.journal().gaps();
+  if (result->why_no_cut.empty()) gaps_at_cut_ = gaps;
   if (!result->why_no_cut.empty()) {
-    if (engine_.journal().gaps() > 0) engine_.RetryCheckpoint();  // only a cut mends it
+    if (gaps != gaps_at_cut_) engine_.RetryCheckpoint();
     cut_warnings_.Warn(clock_.NowMs(),
                        fmt::format("the checkpoint of version {} has no states of actors: {}",
                                    result->content.state.version, result->why_no_cut));

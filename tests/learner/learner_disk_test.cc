@@ -90,7 +90,7 @@ TEST_F(LearnerDiskTest, ALastCheckpointIsReportedWhileItIsWritten) {
   EXPECT_EQ(LastCheckpoint().version, 1u);
 }
 
-// The learner would lose what came after the last checkpoint.
+// Without it the updates since the checkpoint before are lost.
 TEST_F(LearnerDiskTest, ALastCheckpointWaitsForRoom) {
   const OwnDisk disk(dir_.path(), 1);
   if (!disk.trouble().empty()) GTEST_SKIP() << "no disk of our own here: " << disk.trouble();

@@ -15,8 +15,8 @@
 
 namespace starling {
 
-// A disk of a few MiB at a directory, for this process and its children. Needs root, or user
-// namespaces and a process of one thread: trouble() says what is missing.
+// A disk of a few MiB at a directory, for this process and its children. It needs root, or user
+// namespaces and a process of one thread. Without them trouble() returns the system's error.
 class OwnDisk {
  public:
   explicit OwnDisk(std::filesystem::path at, int mib = 64) : at_(std::move(at)) {
