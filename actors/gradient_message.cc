@@ -24,8 +24,9 @@ void KeepWhatFits(std::vector<envs::EpisodeEnd>& ended) {
 
 }  // namespace
 
-void GradientSpace::Open(const std::string& shared, std::size_t floats) {
+void GradientSpace::Open(const std::string& shared, std::size_t floats, wire::ElementType type) {
   floats_ = floats;
+  type_ = type;
   if (shared.empty()) return;
   try {
     buffers_.emplace(shared, floats);
@@ -43,7 +44,7 @@ std::span<float> GradientSpace::Next() {
 
 wire::SharedTensor GradientSpace::TakeUnshared() {
   if (buffer_) return {};
-  return {std::move(unshared_), floats_};
+  return {std::move(unshared_), floats_, type_};
 }
 
 void GradientSpace::Pushed(std::uint64_t sequence) {

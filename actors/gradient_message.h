@@ -22,8 +22,8 @@ namespace starling::actors {
 class GradientSpace {
  public:
   // Gradients have `floats` floats. `shared` is the learner's file, "" if there is none; if it
-  // cannot be opened, gradients are sent, which is slower.
-  void Open(const std::string& shared, std::size_t floats);
+  // cannot be opened, gradients are sent as elements of `type`, which is slower.
+  void Open(const std::string& shared, std::size_t floats, wire::ElementType type);
 
   // Returns the memory for the next gradient.
   std::span<float> Next();
@@ -40,6 +40,7 @@ class GradientSpace {
 
  private:
   std::size_t floats_ = 0;
+  wire::ElementType type_ = wire::ElementType::kF32;
   std::optional<wire::GradientBuffersClient> buffers_;
   std::optional<std::size_t> buffer_;  // of the next gradient; nullopt: it is sent
   std::shared_ptr<float[]> unshared_;

@@ -50,7 +50,7 @@ bool LearnerClient::Push(const wire::Grant& grant, const wire::SnapshotMeta& met
   if (session.shards) {
     const auto values = session.space.TakeValues();
     if (!PushSlices(sequence, meta.version, values)) return false;
-    tensor = {values, session.shards->first().size};
+    tensor = {values, session.shards->first().size, session.gradient_type()};
   } else {
     tensor = session.space.TakeUnshared();
   }
@@ -130,7 +130,8 @@ bool LearnerClient::Pump(std::int64_t timeout_ms) {
   // 2. Handle every message that has arrived.
   wire::Envelope envelope;
   while (state_ == ClientState::kJoined && session.socket->Receive(envelope)) {
-    const wire::DecodeResult decoded = wire::Decode(envelope.frames(), kMaxElements);
+    const wire::DecodeResult decoded =
+        wire::Decode(envelope.frames(), kMaxElements, session.weights_type());
     if (decoded) {
       Handle(std::move(envelope), decoded.message);
     } else {

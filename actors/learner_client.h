@@ -68,7 +68,7 @@ class FetchedWeights {
   struct Here {
     wire::Envelope envelope;
     wire::SnapshotMeta meta;
-    std::span<const float> values;  // in the envelope
+    wire::Message message;  // points into the envelope
   };
   std::optional<Here> here_;
   std::int64_t again_ms_ = 0;  // 0: nothing is on its way
@@ -112,7 +112,7 @@ class LearnerClient {
 
   // Updates `weights` to the newest version, and `meta` to its description. Without shared memory
   // it keeps weights that are at least `version` already. Returns false if the state has changed.
-  // REQUIRES: both are unchanged since the last call.
+  // REQUIRES: both are unchanged since the last call, but for rounding to wire.weights.
   bool Refresh(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
 
   // The memory for the next gradient: shared with the learner if it shares memory.
@@ -169,6 +169,8 @@ class LearnerClient {
     std::int64_t AnswerMs() const;
     // Weights that have not arrived after so long are requested again.
     std::int64_t FetchAgainMs() const;
+    wire::ElementType gradient_type() const { return wire::ElementTypeOf(config.wire.gradient); }
+    wire::ElementType weights_type() const { return wire::ElementTypeOf(config.wire.weights); }
     void ExpectWeights(std::int64_t now_ms) { fetched.Expect(now_ms + FetchAgainMs()); }
   };
 

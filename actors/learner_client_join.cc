@@ -107,6 +107,8 @@ bool LearnerClient::CheckNet(std::uint64_t fingerprint, std::size_t floats) {
                                                .keys = session.keys,
                                                .header = session.header,
                                                .floats = floats,
+                                               .gradient_type = session.gradient_type(),
+                                               .weights_type = session.weights_type(),
                                                .fetch_again_ms = session.FetchAgainMs()},
                              clock_);
     }
@@ -114,7 +116,7 @@ bool LearnerClient::CheckNet(std::uint64_t fingerprint, std::size_t floats) {
     if (!session.welcome.snapshot.empty()) {
       session.reader.emplace(session.welcome.snapshot, first, fingerprint);
     }
-    session.space.Open(session.welcome.buffers, floats);
+    session.space.Open(session.welcome.buffers, floats, session.gradient_type());
     return true;
   } catch (const std::exception& error) {  // the learner has gone meanwhile
     session.reader.reset();

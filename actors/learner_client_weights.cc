@@ -31,16 +31,16 @@ void FetchedWeights::Add(wire::Envelope envelope, const wire::Message& message) 
                     .version = message.header.version,
                     .steps = body.steps,
                     .entropy = body.entropy},
-           .values = message.floats()};
+           .message = message};
 }
 
 bool FetchedWeights::Take(std::uint64_t version, std::span<float> weights,
                           wire::SnapshotMeta& meta) {
   if (!here_) return false;
   const Here here = *std::exchange(here_, std::nullopt);
-  if (here.meta.version < version || here.values.size() != weights.size()) return false;
+  if (here.meta.version < version || here.message.header.count != weights.size()) return false;
   again_ms_ = 0;
-  std::ranges::copy(here.values, weights.begin());
+  here.message.CopyTo(weights);
   meta = here.meta;
   return true;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/bfloat16.h"
 #include "core/clock.h"
 
 namespace starling::actors {
@@ -22,6 +23,10 @@ namespace {
 constexpr int kMaxRecorded = 512;  // steps; more would make graphs of many thousand nodes
 
 std::size_t Size(int count) { return static_cast<std::size_t>(count); }
+
+void Round(NumberType type, std::span<float> values) {
+  if (type == NumberType::kBf16) RoundToBfloat16(values);
+}
 
 }  // namespace
 
@@ -112,6 +117,7 @@ void Rollout::Send(double entropy) {
       .value_coef = config_.loss.value_coef,
       .entropy = entropy,
       .scale = config_.loss.reduction == LossReduction::kSum ? unroll_ : 1.0};
+  Round(config_.wire.weights, weights_.host.span());
   Write<float>(memory_, weights_.span(), weights_.host.span());
   Write<net::LossWeights>(memory_, loss_weights_.span(), loss_weights_.host.span());
 }
@@ -221,6 +227,7 @@ void Rollout::Fetch(std::span<float> gradient) {
   Read<float>(memory_, gradient_.host.span(), gradient_.span());
   memory_.Wait();
   std::ranges::copy(gradient_.host.span(), gradient.begin());  // empty if written directly
+  Round(config_.wire.gradient, gradient);
 }
 
 void Rollout::Repeat(int id, const std::function<void()>& ops) {

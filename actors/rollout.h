@@ -47,8 +47,8 @@ struct RolloutEpisodes {
 };
 
 struct RolloutGradient {
-  std::span<const float> values;  // (layout.size()), clipped: Run's `gradient`
-  double norm = 0;                // global L2 norm before clipping
+  std::span<const float> values;  // (layout.size()), clipped, rounded: Run's `gradient`
+  double norm = 0;                // global L2 norm before both
   net::LossReport loss;
   std::uint32_t samples = 0;  // T * B
   std::uint32_t act_us = 0, gradient_us = 0;
@@ -74,7 +74,9 @@ class Rollout {
   std::span<float> weights() { return weights_.host.span(); }
 
   // Plays T steps with the current weights and writes their gradient to `gradient`
-  // (layout().size()). `entropy` is the coefficient of this unroll.
+  // (layout().size()). `entropy` is the coefficient of this unroll. Rounds the weights to
+  // wire.weights first and the gradient to wire.gradient last, so both are the same whether they
+  // travel in messages or lie in shared memory, in a run and in its replay.
   RolloutGradient Run(double entropy, std::span<float> gradient);
 
   // Since the last call.

@@ -46,7 +46,8 @@ bool ShardLinks::Push(std::uint64_t sequence, std::uint64_t base,
   for (Link& link : links_) {
     if (link.pushed == sequence) continue;
     const std::shared_ptr<const float[]> slice(gradient, gradient.get() + link.slice.begin);
-    if (!Send(link, wire::GradientSlice{sequence}, base, {slice, link.slice.size})) return false;
+    const wire::SharedTensor tensor(slice, link.slice.size, where_.gradient_type);
+    if (!Send(link, wire::GradientSlice{sequence}, base, tensor)) return false;
     link.pushed = sequence;
   }
   return true;
@@ -78,7 +79,8 @@ bool ShardLinks::Fetched(Link& link, std::uint64_t version, std::span<float> sli
   // 1. Take the weights that have arrived; ignore those of another term or session.
   wire::Envelope envelope;
   while (link.socket->Receive(envelope)) {
-    const wire::DecodeResult decoded = wire::Decode(envelope.frames(), link.slice.size);
+    const wire::DecodeResult decoded =
+        wire::Decode(envelope.frames(), link.slice.size, where_.weights_type);
     if (!decoded) continue;
     const auto& [header, body, tensor] = decoded.message;
     const auto* weights = std::get_if<wire::Weights>(&body);
@@ -86,7 +88,7 @@ bool ShardLinks::Fetched(Link& link, std::uint64_t version, std::span<float> sli
         header.count != slice.size()) {
       continue;
     }
-    std::ranges::copy(decoded.message.floats(), slice.begin());
+    decoded.message.CopyTo(slice);
     link.meta = {.term = header.term,
                  .version = header.version,
                  .steps = weights->steps,

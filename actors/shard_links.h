@@ -29,6 +29,8 @@ class ShardLinks {
     std::optional<wire::Credentials> keys;
     wire::Header header;     // of this actor: slot, incarnation, term, session, fingerprint
     std::size_t floats = 0;  // of the whole net
+    wire::ElementType gradient_type = wire::ElementType::kF32;
+    wire::ElementType weights_type = wire::ElementType::kF32;
     std::int64_t fetch_again_ms = 200;
   };
   // `clock` must outlive the links. Throws std::runtime_error or UserError if the memory that a

@@ -73,6 +73,7 @@ Result MeasureTime(const Site& site);
 Result MeasureStartup(const Site& site);
 Result MeasureWire(const Site& site);
 Result MeasureEncryption(const Site& site);
+Result MeasureLinks(const Site& site);
 Result MeasureLatency(const Site& site);
 Result MeasureApply(const Site& site);
 Result MeasureLock(const Site& site);

@@ -110,7 +110,7 @@ void MeasureProcesses(const Site& site, Result& result) {
 // ---- 2. the engine
 
 constexpr std::size_t kWeights = 64;
-constexpr std::uint32_t kActors = 16;
+constexpr std::uint32_t kLongActors = 16;
 
 // The gradient that an actor computes as its `sequence`th. Both the run and its repetition ask.
 void Fill(std::uint32_t slot, std::uint32_t incarnation, std::uint64_t sequence,
@@ -143,7 +143,7 @@ class EngineRun {
         keeper_(
             config_, layout_, dir_, "", 0, [] {}, clock_) {
     keeper_.Save(engine_.ContentOf(start_.state));
-    for (std::uint32_t slot = 0; slot < kActors; ++slot) engine_.Join(slot);
+    for (std::uint32_t slot = 0; slot < kLongActors; ++slot) engine_.Join(slot);
     engine_.Open();
   }
 
@@ -158,7 +158,7 @@ class EngineRun {
     clock_.AdvanceMs(1);
     bool any = false;
     // 1. Every actor spends its grant, but for one that is late from time to time.
-    for (std::uint32_t slot = 0; slot < kActors; ++slot) any |= Push(slot);
+    for (std::uint32_t slot = 0; slot < kLongActors; ++slot) any |= Push(slot);
     for (const learner::Grant& grant : engine_.ExpireGrants(clock_.NowNs())) late_ = grant.slot;
     LimitCut();
     engine_.Advance();
@@ -215,13 +215,12 @@ class EngineRun {
                                 .version = grant.version,
                                 .fingerprint = layout_.fingerprint()},
                      .body = {.grant = grant.number, .samples = 1, .norm = 1},
-                     .values = *values,
-                     .loan = {.values = *values, .hold = values}});
+                     .tensor = {.values = *values, .hold = values}});
     return true;
   }
   void Die() {
     death_at_ += kBetweenDeaths;
-    const auto slot = static_cast<std::uint32_t>(death_at_ / kBetweenDeaths % kActors);
+    const auto slot = static_cast<std::uint32_t>(death_at_ / kBetweenDeaths % kLongActors);
     if (sleeper_ == slot) sleeper_.reset(), late_.reset();
     engine_.Remove(slot, "died");
     grants_[slot].clear();

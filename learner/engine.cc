@@ -165,10 +165,10 @@ wire::Outcome Engine::CheckContent(Received& gradient, Member& sender) const {
   if (body.buffer > 0 && !gradient.norm) {  // not lent for its checks yet
     auto loan = sender.buffers ? sender.buffers->Lend(body.buffer - 1) : std::nullopt;
     if (!loan) return wire::Outcome::kNoBuffer;
-    gradient.loan = *std::move(loan);
+    gradient.tensor = *std::move(loan);
   }
-  if (body.buffer > 0) gradient.values = gradient.loan.values;
-  const net::FiniteNorm norm = gradient.norm ? *gradient.norm : net::CheckFinite(gradient.values);
+  const net::FiniteNorm norm =
+      gradient.norm ? *gradient.norm : net::CheckFinite(gradient.tensor.values);
   if (!norm.finite || !std::isfinite(gradient.other_square)) return wire::Outcome::kNotFinite;
   const double whole = gradient.other_square > 0
                            ? std::sqrt(norm.norm * norm.norm + gradient.other_square)

@@ -174,7 +174,8 @@ void Learner::Handle(wire::Envelope envelope) {
   const auto arrived = std::make_shared<Arrived>();
   arrived->envelope = std::move(envelope);
   const auto decode = [this, arrived] {
-    arrived->decoded = wire::Decode(arrived->envelope.frames(), slice_.size);
+    arrived->decoded = wire::Decode(arrived->envelope.frames(), slice_.size,
+                                    wire::ElementTypeOf(config_.wire.gradient));
   };
   const auto dispatch = [this, arrived] { Dispatch(std::move(*arrived)); };
   const wire::Message& message = arrived->decoded.message;
@@ -184,7 +185,9 @@ void Learner::Handle(wire::Envelope envelope) {
       decode();
       const wire::Message& decoded = arrived->decoded.message;
       const bool gradient = arrived->decoded && decoded.header.kind == wire::Kind::kGradient;
-      if (gradient && !shards_) arrived->norm = net::CheckFinite(decoded.floats());
+      if (!gradient || shards_) return;
+      arrived->tensor = decoded.Widened();
+      arrived->norm = net::CheckFinite(arrived->tensor.values);
     };
     return checks_.Run(check, dispatch);
   }
@@ -196,8 +199,8 @@ void Learner::Handle(wire::Envelope envelope) {
     auto loan =
         sender && sender->buffers ? sender->buffers->Lend(gradient->buffer - 1) : std::nullopt;
     if (!loan) return dispatch();
-    arrived->loan = *std::move(loan);
-    return checks_.Run([arrived] { arrived->norm = net::CheckFinite(arrived->loan.values); },
+    arrived->tensor = *std::move(loan);
+    return checks_.Run([arrived] { arrived->norm = net::CheckFinite(arrived->tensor.values); },
                        dispatch);
   }
   // 3. The last message of an actor waits for its gradients.
@@ -254,9 +257,7 @@ bool Learner::Receive(Arrived arrived, double other_square) {
   // 1. Refuse the actor if its net is another one.
   Received gradient{.header = header,
                     .body = std::get<wire::Gradient>(message.body),
-                    .values = message.floats(),
-                    .envelope = {},
-                    .loan = std::move(arrived.loan),
+                    .tensor = std::move(arrived.tensor),
                     .other_square = other_square,
                     .norm = arrived.norm};
   const bool count = gradient.body.buffer > 0 || header.count == slice_.size;
@@ -266,7 +267,10 @@ bool Learner::Receive(Arrived arrived, double other_square) {
     return false;
   }
   // 2. The engine checks, judges and journals it.
-  gradient.envelope = std::move(arrived.envelope);
+  if (gradient.body.buffer == 0) {
+    if (gradient.tensor.values.empty()) gradient.tensor = message.Widened();
+    gradient.tensor = wire::HoldWith(std::move(arrived.envelope), std::move(gradient.tensor));
+  }
   const auto [outcome, sender] = engine_.Receive(std::move(gradient));
   if (sender) {
     membership_.Heard(*sender, peer);

@@ -132,7 +132,7 @@ class Learner {
   struct Arrived {
     wire::Envelope envelope{};
     wire::DecodeResult decoded{};           // points into the envelope
-    wire::Loan loan{};                      // of a gradient in shared memory
+    wire::HeldTensor tensor{};              // of a gradient; without a hold it is in the envelope
     std::optional<net::FiniteNorm> norm{};  // of a gradient
   };
   void Dispatch(Arrived arrived);

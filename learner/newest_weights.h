@@ -15,7 +15,9 @@ namespace starling::learner {
 
 class NewestWeights {
  public:
-  explicit NewestWeights(const wire::SnapshotWriter& writer) : reader_(writer) {}
+  // `type`: of the elements in messages.
+  NewestWeights(const wire::SnapshotWriter& writer, wire::ElementType type)
+      : reader_(writer), type_(type) {}
 
   // Copies the newest version unless the copy is of it already. Returns false if applier threads
   // overwrote every snapshot during the read: the actor then fetches again.
@@ -27,7 +29,7 @@ class NewestWeights {
       meta_ = {};
       return false;
     }
-    values_ = {std::move(values), floats};
+    values_ = {std::move(values), floats, type_};
     return true;
   }
 
@@ -38,6 +40,7 @@ class NewestWeights {
 
  private:
   wire::SnapshotReader reader_;
+  const wire::ElementType type_;
   wire::SnapshotMeta meta_;  // term 0: no copy
   wire::SharedTensor values_;
 };

@@ -122,7 +122,7 @@ void Pipeline::Launch(const Judge::Update& decided) {
       continue;
     }
     const Received& gradient = pending->gradients[i];
-    update.gradients.push_back({.values = gradient.values,
+    update.gradients.push_back({.values = gradient.tensor.values,
                                 .weight = RelativeWeight(gradient.body.samples, first_samples)});
   }
   update.weight_before = std::exchange(summed_weight_, 0);
@@ -181,10 +181,7 @@ void Pipeline::AddAhead() {
   if (part_ && !part_->update.Summed()) return;
   if (part_) {
     for (const std::uint64_t ticket : part_->tickets) {
-      Received& gradient = held_.at(ticket);
-      gradient.values = {};
-      gradient.loan = {};
-      gradient.envelope = {};
+      held_.at(ticket).tensor = {};
     }
     part_.reset();
   }
@@ -200,7 +197,7 @@ void Pipeline::AddAhead() {
   for (std::size_t i = summed_.size(); i < certain.size(); ++i) {
     const Received& gradient = held_.at(certain[i].ticket);
     const float weight = RelativeWeight(gradient.body.samples, first_samples);
-    update.gradients.push_back({.values = gradient.values, .weight = weight});
+    update.gradients.push_back({.values = gradient.tensor.values, .weight = weight});
     summed_weight_ += weight;
     part_->tickets.push_back(certain[i].ticket);
     summed_.push_back(certain[i].ticket);

@@ -24,18 +24,16 @@
 #include "learner/storage/checkpoint.h"
 #include "learner/storage/journal_writer.h"
 #include "net/norm.h"
-#include "wire/gradient_buffers.h"
-#include "wire/socket.h"
+#include "wire/held_tensor.h"
+#include "wire/protocol.h"
 
 namespace starling::learner {
 
-// A gradient that arrived, with the owner of its values.
+// A gradient that arrived.
 struct Received {
   wire::Header header{};
   wire::Gradient body{};
-  std::span<const float> values{};  // points into the envelope or the loan
-  wire::Envelope envelope{};
-  wire::Loan loan{};
+  wire::HeldTensor tensor{};              // its values; none yet if they are in shared memory
   double other_square = 0;                // sum of squares of the slices that other shards hold
   std::optional<net::FiniteNorm> norm{};  // of the values, if it is known already
 };

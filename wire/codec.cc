@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/bfloat16.h"
 #include "core/check.h"
 #include "wire/fields.h"
 
@@ -43,28 +44,30 @@ T Take(std::span<const std::byte> header, std::size_t at) {
 }
 
 // Reads the header and checks it by itself.
-Refusal ReadHeader(std::span<const std::byte> bytes, std::size_t max_elements, Header& header) {
+Refusal ReadHeader(std::span<const std::byte> bytes, std::size_t max_elements, ElementType type,
+                   Header& header) {
   if (bytes.size() != kHeaderBytes) return Refusal::kHeaderSize;
   if (Take<std::uint32_t>(bytes, kAtMagic) != kProtocolMagic) return Refusal::kMagic;
   if (Take<std::uint16_t>(bytes, kAtProtocol) != kProtocolVersion) return Refusal::kProtocol;
   VisitFields(header, [&]<class T>(std::size_t at, T& field) { field = Take<T>(bytes, at); });
   if (header.kind < Kind{1} || header.kind > Kind{kKinds}) return Refusal::kKind;
-  const bool tensor = header.element_type == ElementType::kF32;
-  if (!tensor && header.element_type != ElementType::kNone) return Refusal::kElementType;
-  if (tensor && !MayHaveTensor(header.kind)) return Refusal::kElementType;
+  const bool tensor = header.element_type != ElementType::kNone;
+  if (tensor && (header.element_type != type || !MayHaveTensor(header.kind))) {
+    return Refusal::kElementType;
+  }
   if ((header.count != 0) != tensor) return Refusal::kCount;
   if (header.count > max_elements) return Refusal::kTensorTooLarge;
   return Refusal::kNone;
 }
 
 // `header` by value: kind, element type and count follow from the other arguments.
-Frames EncodeWith(Header header, const Body& body, std::span<const float> tensor,
-                  std::uint64_t digest) {
+Frames EncodeWith(Header header, const Body& body, ElementType type,
+                  std::span<const std::byte> tensor, std::uint64_t digest) {
   header.kind = KindOf(body);
-  header.element_type = tensor.empty() ? ElementType::kNone : ElementType::kF32;
-  header.count = tensor.size();
+  header.element_type = tensor.empty() ? ElementType::kNone : type;
+  header.count = tensor.size() / BytesOf(type);
   CHECK(HasTensor(body) == !tensor.empty(), "a {} with {} elements", KindName(header.kind),
-        tensor.size());
+        header.count);
   Frames frames;
   frames.fields = PackFields(body);
   frames.tensor = tensor;
@@ -79,22 +82,34 @@ Frames EncodeWith(Header header, const Body& body, std::span<const float> tensor
 
 }  // namespace
 
-SharedTensor::SharedTensor(std::shared_ptr<const float[]> values, std::size_t count)
-    : values_(std::move(values)),
-      count_(count),
-      digest_(TensorDigest(std::as_bytes(this->values()))) {}
+SharedTensor::SharedTensor(std::shared_ptr<const float[]> values, std::size_t count,
+                           ElementType type)
+    : type_(type) {
+  const std::span<const float> floats(values.get(), count);
+  if (type == ElementType::kBf16) {
+    auto rounded = std::make_shared_for_overwrite<Bfloat16[]>(count);
+    ToBfloat16(static_cast<int>(count), floats.data(), rounded.get());
+    bytes_ = std::as_bytes(std::span<const Bfloat16>(rounded.get(), count));
+    owner_ = std::move(rounded);
+  } else {
+    bytes_ = std::as_bytes(floats);
+    owner_ = std::move(values);
+  }
+  digest_ = TensorDigest(bytes_);
+}
 
 Frames Encode(const Header& header, const Body& body, std::span<const float> tensor) {
-  return EncodeWith(header, body, tensor, TensorDigest(std::as_bytes(tensor)));
+  const auto bytes = std::as_bytes(tensor);
+  return EncodeWith(header, body, ElementType::kF32, bytes, TensorDigest(bytes));
 }
 
 Frames Encode(const Header& header, const Body& body, const SharedTensor& tensor) {
-  Frames frames = EncodeWith(header, body, tensor.values(), tensor.digest());
+  Frames frames = EncodeWith(header, body, tensor.type(), tensor.bytes(), tensor.digest());
   frames.owner = tensor.owner();
   return frames;
 }
 
-DecodeResult Decode(const FrameView& frames, std::size_t max_elements) {
+DecodeResult Decode(const FrameView& frames, std::size_t max_elements, ElementType type) {
   DecodeResult result;
   const auto refuse = [&](Refusal refusal) {
     result.refusal = refusal;
@@ -103,11 +118,11 @@ DecodeResult Decode(const FrameView& frames, std::size_t max_elements) {
   // 1. The header, and the sizes of all frames against it: cheap checks before the checksum.
   if (frames.count != kMessageFrames) return refuse(Refusal::kFrameCount);
   Message& message = result.message;
-  const Refusal header_refusal = ReadHeader(frames.header, max_elements, message.header);
+  const Refusal header_refusal = ReadHeader(frames.header, max_elements, type, message.header);
   if (header_refusal != Refusal::kNone) return refuse(header_refusal);
   // By division: a count near 2^64 would overflow a product.
-  if (frames.tensor.size() % sizeof(float) != 0 ||
-      frames.tensor.size() / sizeof(float) != message.header.count) {
+  const std::size_t size = BytesOf(message.header.element_type);
+  if (frames.tensor.size() % size != 0 || frames.tensor.size() / size != message.header.count) {
     return refuse(Refusal::kTensorSize);
   }
   if (frames.fields.size() > kMaxFieldsBytes) return refuse(Refusal::kFieldsTooLarge);
@@ -126,8 +141,28 @@ DecodeResult Decode(const FrameView& frames, std::size_t max_elements) {
 
 std::span<const float> Message::floats() const {
   const auto address = reinterpret_cast<std::uintptr_t>(tensor.data());
+  CHECK(header.element_type != ElementType::kBf16, "bf16 as floats");
   CHECK(address % alignof(float) == 0, "a tensor at {:#x}", address);
   return {reinterpret_cast<const float*>(tensor.data()), tensor.size() / sizeof(float)};
+}
+
+void Message::CopyTo(std::span<float> out) const {
+  CHECK(out.size() == header.count, "{} elements into room for {}", header.count, out.size());
+  if (header.element_type != ElementType::kBf16) {
+    if (!out.empty()) std::memcpy(out.data(), tensor.data(), tensor.size());
+    return;
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = FromBfloat16(Take<Bfloat16>(tensor, i * sizeof(Bfloat16)));
+  }
+}
+
+HeldTensor Message::Widened() const {
+  if (header.element_type != ElementType::kBf16) return {.values = floats(), .hold = {}};
+  const auto wide = std::make_shared_for_overwrite<float[]>(header.count);
+  const std::span<float> values(wide.get(), header.count);
+  CopyTo(values);
+  return {.values = values, .hold = wide};
 }
 
 const char* RefusalName(Refusal refusal) {

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 
+#include "wire/held_tensor.h"
 #include "wire/protocol.h"
 
 namespace starling::wire {
@@ -20,31 +21,36 @@ namespace starling::wire {
 class SharedTensor {
  public:
   SharedTensor() = default;  // empty
-  // REQUIRES: the `count` floats never change again.
-  SharedTensor(std::shared_ptr<const float[]> values, std::size_t count);
+  // The `count` floats as elements of `type`: f32 are the floats themselves, bf16 a rounded copy.
+  // REQUIRES: the floats never change again.
+  SharedTensor(std::shared_ptr<const float[]> values, std::size_t count,
+               ElementType type = ElementType::kF32);
 
-  std::span<const float> values() const { return {values_.get(), count_}; }
-  const std::shared_ptr<const float[]>& owner() const { return values_; }
+  ElementType type() const { return type_; }  // kNone: empty
+  std::size_t count() const { return bytes_.size() / BytesOf(type_); }
+  std::span<const std::byte> bytes() const { return bytes_; }
+  const std::shared_ptr<const void>& owner() const { return owner_; }
   std::uint64_t digest() const { return digest_; }
 
  private:
-  std::shared_ptr<const float[]> values_;
-  std::size_t count_ = 0;
+  ElementType type_ = ElementType::kNone;
+  std::shared_ptr<const void> owner_;
+  std::span<const std::byte> bytes_;
   std::uint64_t digest_ = 0;
 };
 
 // An encoded message.
 struct Frames {
   std::array<std::byte, kHeaderBytes> header{};
-  std::string fields;             // MessagePack
-  std::span<const float> tensor;  // if there is no owner, it must live until the frames are sent
-  std::shared_ptr<const float[]> owner{};
+  std::string fields;  // MessagePack
+  std::span<const std::byte>
+      tensor;  // if there is no owner, it must live until the frames are sent
+  std::shared_ptr<const void> owner{};
 
   std::span<const std::byte> header_bytes() const { return header; }
   std::span<const std::byte> field_bytes() const {
     return std::as_bytes(std::span<const char>(fields));
   }
-  std::span<const std::byte> tensor_bytes() const { return std::as_bytes(tensor); }
 };
 
 // `header` supplies slot, incarnation, sequence, term, session, version and fingerprint; kind,
@@ -67,7 +73,7 @@ enum class Refusal : std::uint8_t {
   kMagic,
   kProtocol,        // another protocol version
   kKind,            // unknown
-  kElementType,     // unknown, or not allowed for this kind
+  kElementType,     // unknown, not allowed for this kind, or not the caller's
   kCount,           // elements in a message without a tensor, or none in one with a tensor
   kTensorTooLarge,  // more elements than the caller allows
   kTensorSize,      // tensor frame is not count * element size bytes
@@ -83,9 +89,14 @@ struct Message {
   Body body;
   std::span<const std::byte> tensor;  // borrowed from the FrameView
 
-  // The tensor as (header.count) floats. CHECKs that it is aligned for floats, as Envelope's frames
-  // are (wire/socket.h).
+  // The tensor as (header.count) floats. CHECKs that it is f32, and aligned for floats, as
+  // Envelope's frames are (wire/socket.h).
   std::span<const float> floats() const;
+  // Writes the elements of any type to `out` (header.count, CHECKed). Exact.
+  void CopyTo(std::span<float> out) const;
+  // The elements of any type as floats: f32 as floats() has them, with an empty hold; bf16 widened
+  // into memory of their own.
+  HeldTensor Widened() const;
 };
 
 struct DecodeResult {
@@ -95,8 +106,10 @@ struct DecodeResult {
   explicit operator bool() const { return refusal == Refusal::kNone; }
 };
 
-// `max_elements`: the largest tensor that the caller accepts (its net's number of floats).
-DecodeResult Decode(const FrameView& frames, std::size_t max_elements);
+// `max_elements`, `type`: the largest tensor that the caller accepts (its net's number of floats),
+// and the type of its elements.
+DecodeResult Decode(const FrameView& frames, std::size_t max_elements,
+                    ElementType type = ElementType::kF32);
 
 // XXH3-64 of a tensor frame; 0 if it is empty.
 std::uint64_t TensorDigest(std::span<const std::byte> tensor);

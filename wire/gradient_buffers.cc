@@ -19,11 +19,11 @@ GradientBuffers::GradientBuffers(const std::filesystem::path& path, std::size_t 
 
 GradientBuffers::~GradientBuffers() { unlink(path_.c_str()); }
 
-std::optional<Loan> GradientBuffers::Lend(std::size_t index) {
+std::optional<HeldTensor> GradientBuffers::Lend(std::size_t index) {
   if (index >= lent_.size() || !lent_[index].expired()) return std::nullopt;
   const auto* first = reinterpret_cast<const float*>(memory_->data()) + index * floats_;
-  Loan loan{.values = {first, floats_},
-            .hold = std::make_shared<std::shared_ptr<SharedMemory>>(memory_)};
+  HeldTensor loan{.values = {first, floats_},
+                  .hold = std::make_shared<std::shared_ptr<SharedMemory>>(memory_)};
   lent_[index] = loan.hold;
   return loan;
 }

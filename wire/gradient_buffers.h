@@ -18,15 +18,10 @@
 #include <span>
 #include <vector>
 
+#include "wire/held_tensor.h"
 #include "wire/shared_memory.h"
 
 namespace starling::wire {
-
-// A gradient in a buffer. The buffer is lent to the learner as long as `hold` lives.
-struct Loan {
-  std::span<const float> values;
-  std::shared_ptr<const void> hold;
-};
 
 // The learner's end.
 class GradientBuffers {
@@ -41,8 +36,9 @@ class GradientBuffers {
 
   const std::filesystem::path& path() const { return path_; }
 
-  // Returns nullopt if there is no buffer `index` or if it is lent already.
-  std::optional<Loan> Lend(std::size_t index);
+  // Returns the gradient in buffer `index`, which is lent to the learner as long as `hold` lives;
+  // nullopt if there is no such buffer, or if it is lent already.
+  std::optional<HeldTensor> Lend(std::size_t index);
 
  private:
   const std::filesystem::path path_;

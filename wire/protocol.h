@@ -12,10 +12,12 @@
 #include <variant>
 #include <vector>
 
+#include "core/config/words.h"
+
 namespace starling::wire {
 
 inline constexpr std::uint32_t kProtocolMagic = 0x4C525453;  // the bytes 'S' 'T' 'R' 'L'
-inline constexpr std::uint16_t kProtocolVersion = 7;
+inline constexpr std::uint16_t kProtocolVersion = 8;
 inline constexpr std::size_t kHeaderBytes = 64;
 inline constexpr std::size_t kMessageFrames = 3;
 
@@ -77,7 +79,12 @@ enum class Kind : std::uint8_t {
   kState,       // both ways: a part of an actor's state
 };
 
-enum class ElementType : std::uint8_t { kNone = 0, kF32 = 1 };
+enum class ElementType : std::uint8_t { kNone = 0, kF32, kBf16 };
+constexpr std::size_t BytesOf(ElementType type) { return type == ElementType::kBf16 ? 2 : 4; }
+// The type of a tensor whose configured number type (wire.gradient, wire.weights) is `type`.
+constexpr ElementType ElementTypeOf(NumberType type) {
+  return type == NumberType::kBf16 ? ElementType::kBf16 : ElementType::kF32;
+}
 
 // The first frame. Encode derives kind, element_type and count from the body and the tensor, and
 // the codec adds magic, protocol and checksum.
@@ -320,7 +327,7 @@ inline constexpr std::size_t kKinds = std::variant_size_v<Body>;
 const char* KindName(Kind kind);  // "hello", ...
 
 inline Kind KindOf(const Body& body) { return static_cast<Kind>(body.index() + 1); }
-// Weights and slices have an f32 tensor, and so have gradients unless they are in a buffer.
+// Weights and slices have a tensor, and so have gradients unless they are in a buffer.
 inline bool AlwaysHasTensor(Kind kind) {
   return kind == Kind::kWeights || kind == Kind::kGradientSlice;
 }

@@ -108,11 +108,11 @@ SendStatus SendFirst(zmq::socket_t& socket, zmq::message_t& frame) {
   return SendFrame(socket, frame, true);
 }
 
-using Owner = std::shared_ptr<const float[]>;
+using Owner = std::shared_ptr<const void>;
 
 // If the tensor has an owner, the frame shares it and the tensor is not copied.
 zmq::message_t TensorFrame(const Frames& frames) {
-  const std::span<const std::byte> bytes = frames.tensor_bytes();
+  const std::span<const std::byte> bytes = frames.tensor;
   if (!frames.owner) return {bytes.data(), bytes.size()};
   const auto release = [](void*, void* owner) { delete static_cast<Owner*>(owner); };
   // The const_cast is safe: libzmq only reads a message that it sends.
@@ -147,6 +147,11 @@ Envelope::Envelope() = default;
 Envelope::~Envelope() = default;
 Envelope::Envelope(Envelope&&) noexcept = default;
 Envelope& Envelope::operator=(Envelope&&) noexcept = default;
+
+HeldTensor HoldWith(Envelope envelope, HeldTensor tensor) {
+  if (!tensor.hold) tensor.hold = std::make_shared<Envelope>(std::move(envelope));
+  return tensor;
+}
 
 const std::string& Envelope::peer() const {
   static const std::string none;

@@ -76,6 +76,9 @@ class Envelope {
   std::unique_ptr<Impl> impl_;
 };
 
+// Lets a tensor that lies in the frames of `envelope` hold it; of any other it stays as it is.
+HeldTensor HoldWith(Envelope envelope, HeldTensor tensor);
+
 // The base of all sockets: Poll can wait for one.
 class Socket {
  public:

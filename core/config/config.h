@@ -143,7 +143,7 @@ struct WireConfig {
   std::string secret;   // file with the learner's secret CURVE key (wire/keys.h); "" = none
   std::string allowed;  // directory with the public keys of allowed peers; "" = none
   std::string address;  // host name for other machines, written to RUN/endpoint; "" = none
-  GradientFormat gradient = GradientFormat::kF32;
+  NumberType gradient = NumberType::kF32, weights = NumberType::kF32;
   double fetch_after_ms = 20;
   double heartbeat_ms = 500;
   double timeout_s = 10;          // silence after which a peer counts as dead

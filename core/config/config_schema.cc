@@ -33,23 +33,23 @@ bool IsRunName(std::string_view text) {
 }
 
 // The entry of a key with words: an enum of core/config/words.h, to which Member leads from a
-// Config&. The words in `later` are not built yet.
+// Config&.
 template <class Member>
-ConfigKey WordKey(const char* section, const char* key, Member, std::vector<std::string> later) {
+ConfigKey WordKey(const char* section, const char* key, Member) {
   using Enum = std::remove_reference_t<std::invoke_result_t<Member, Config&>>;
   constexpr auto kWords = WordsOf(Enum{});
   return {section, key,
           WordMember{
               [](Config& config) { return static_cast<std::size_t>(Member{}(config)); },
               [](Config& config, std::size_t word) { Member{}(config) = static_cast<Enum>(word); }},
-          WordRule{{kWords.begin(), kWords.end()}, std::move(later)}};
+          WordRule{{kWords.begin(), kWords.end()}}};
 }
 
 // A key and its member have the same name, so no key can refer to another key's member.
 #define MEMBER(section, key) \
   [](Config& config) -> decltype((config.section.key)) { return config.section.key; }
 #define KEY(section, key) #section, #key, +MEMBER(section, key)
-#define WORDS(section, key, ...) WordKey(#section, #key, MEMBER(section, key), {__VA_ARGS__})
+#define WORDS(section, key) WordKey(#section, #key, MEMBER(section, key))
 
 const std::vector<ConfigKey>& Table() {
   static const std::vector<ConfigKey> table = {
@@ -142,7 +142,8 @@ const std::vector<ConfigKey>& Table() {
       {KEY(wire, secret), TextRule{"text on one line", IsOneLine}},
       {KEY(wire, allowed), TextRule{"text on one line", IsOneLine}},
       {KEY(wire, address), TextRule{"text on one line", IsOneLine}},
-      WORDS(wire, gradient, "bf16", "topk"),
+      WORDS(wire, gradient),
+      WORDS(wire, weights),
       {KEY(wire, fetch_after_ms), NumberRule{0, 60'000}},
       {KEY(wire, heartbeat_ms), NumberRule{1, 60'000}},
       {KEY(wire, timeout_s), NumberRule{0.1, kDay}},

@@ -45,11 +45,9 @@ struct NumberRule {
   std::string_view word = "";
 };
 
-// One of `words`; true and false among them are flags, not strings. Those in `later` are not built
-// yet and are refused with a message of their own.
+// One of `words`; true and false among them are flags, not strings.
 struct WordRule {
   std::vector<std::string> words;
-  std::vector<std::string> later = {};
 };
 
 // Text for which `valid` is true; `allowed` describes it in messages.

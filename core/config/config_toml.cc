@@ -49,9 +49,6 @@ struct Assigner {
     const auto flag = node.value_exact<bool>();
     if (flag && std::ranges::count(rule.words, "true") > 0) word = *flag ? "true" : "false";
     if (!word) return WrongType();
-    if (std::ranges::count(rule.later, *word) > 0) {
-      return fmt::format("{} = \"{}\" is not built yet; use {}", key.name(), *word, Allowed(rule));
-    }
     const auto found = std::ranges::find(rule.words, *word);
     if (found == rule.words.end()) return NotAllowed(DidYouMean(*word, rule.words));
     member.set(config, static_cast<std::size_t>(found - rule.words.begin()));

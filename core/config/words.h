@@ -74,9 +74,9 @@ constexpr auto WordsOf(ApplyMode) { return std::array{"lanes", "hogwild"}; }
 enum class Exactness : std::uint8_t { kAuto, kTrue, kFalse };
 constexpr auto WordsOf(Exactness) { return std::array{"auto", "true", "false"}; }
 
-// wire.gradient
-enum class GradientFormat : std::uint8_t { kF32 };
-constexpr auto WordsOf(GradientFormat) { return std::array{"f32"}; }
+// wire.gradient, wire.weights
+enum class NumberType : std::uint8_t { kF32, kBf16 };
+constexpr auto WordsOf(NumberType) { return std::array{"f32", "bf16"}; }
 
 // An enum of this header.
 template <class Enum>

@@ -72,8 +72,8 @@ class GradientAssembler {
 
 struct HeldSlice {
   std::string peer;  // identity of the connection that sent it
-  wire::Envelope envelope;
-  std::span<const float> values;  // points into the envelope
+  std::string key;   // public key of the sender; empty on plain sockets
+  wire::HeldTensor tensor;
 };
 
 // The slices that another shard holds until shard 0 decides about them. Several connections may

@@ -97,7 +97,7 @@ Shard::Shard(const Config& config, net::ParameterLayout layout, ShardOptions opt
                .keys = admission_.keys()}),
       snapshot_(wire::SnapshotWriter::SharedIfThereIsRoom(welcomed.welcome.snapshot, slice_.size,
                                                           layout_.fingerprint(), term_)),
-      newest_(snapshot_),
+      newest_(snapshot_, wire::ElementTypeOf(config.wire.weights)),
       checkpoints_(options_.run_dir / "checkpoints", {.checkpoints = 1},
                    [this] { wake_up_.Notify(); },
                    {options_.shard, static_cast<std::size_t>(config.learner.shards)}),
@@ -155,7 +155,8 @@ void Shard::ReceiveFromActors() {
 
 void Shard::Handle(wire::Envelope envelope) {
   if (!admission_.Allows(envelope)) return;
-  const wire::DecodeResult decoded = wire::Decode(envelope.frames(), slice_.size);
+  const wire::DecodeResult decoded =
+      wire::Decode(envelope.frames(), slice_.size, wire::ElementTypeOf(config_.wire.gradient));
   if (!decoded) {
     return refusals_.Warn(clock_.NowMs(),
                           std::string("refused a message: ") + wire::RefusalName(decoded.refusal));
@@ -175,8 +176,8 @@ void Shard::OnSlice(wire::Envelope envelope, const wire::Message& message) {
   const GradientName name{header.slot, header.incarnation, sequence};
   std::string refused = "count";
   if (header.count == slice_.size) {
-    HeldSlice slice{.peer = envelope.peer(), .envelope = {}, .values = message.floats()};
-    slice.envelope = std::move(envelope);
+    HeldSlice slice{.peer = envelope.peer(), .key = envelope.key(), .tensor = {}};
+    slice.tensor = wire::HoldWith(std::move(envelope), message.Widened());
     const bool first = !pending_.First(name);
     refused = pending_.Hold(name, std::move(slice));
     if (refused.empty() && first) return ReportSlice(name);
@@ -190,11 +191,11 @@ void Shard::OnSlice(wire::Envelope envelope, const wire::Message& message) {
 void Shard::ReportSlice(const GradientName& name) {
   const HeldSlice* slice = pending_.First(name);
   if (!slice) return;
-  const net::FiniteNorm norm = net::CheckFinite(slice->values);
+  const net::FiniteNorm norm = net::CheckFinite(slice->tensor.values);
   Send({.slot = name.slot, .incarnation = name.incarnation},
        wire::SliceHeld{.gradient = name.sequence,
                        .norm = norm.finite ? norm.norm : std::numeric_limits<double>::infinity(),
-                       .key = slice->envelope.key()});
+                       .key = slice->key});
 }
 
 void Shard::OnFetch(const std::string& peer, const wire::Header& header) {
@@ -251,8 +252,8 @@ void Shard::OnApplyUpdate(std::uint64_t version, const wire::ApplyUpdate& order)
     CHECK(slice, "no slice of actor {}'s gradient {}", item.slot, item.gradient);
     ReportSlice(name);
     pending->slices.push_back(*std::move(slice));
-    update.gradients.push_back(
-        {.values = pending->slices.back().values, .weight = static_cast<float>(item.weight)});
+    update.gradients.push_back({.values = pending->slices.back().tensor.values,
+                                .weight = static_cast<float>(item.weight)});
   }
   // 3. Every number of the step is shard 0's.
   update.version = version;

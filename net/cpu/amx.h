@@ -7,7 +7,7 @@
 // apart; `from` is the first element of that part.
 #pragma once
 
-#include "net/cpu/bfloat16.h"
+#include "core/bfloat16.h"
 
 namespace starling::net::cpu::amx {
 

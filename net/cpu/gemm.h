@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "net/cpu/bfloat16.h"
+#include "core/bfloat16.h"
 #include "net/op_args.h"
 
 namespace starling::net::cpu {

@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/bfloat16.h"
 #include "core/check.h"
 #include "core/memory.h"
 #include "net/cpu/amx.h"
-#include "net/cpu/bfloat16.h"
 #include "net/cpu/gemm.h"
 #include "net/op_args.h"
 

@@ -36,23 +36,30 @@ void Sign(Raw& raw) {
   std::memcpy(raw.header.data() + kAtChecksum, &checksum, sizeof checksum);
 }
 
+wire::Frames SendOn(const wire::Message& message) {
+  const std::size_t count = message.header.count;
+  if (count == 0) return wire::Encode(message.header, message.body);
+  const auto values = std::make_shared<float[]>(count);
+  message.CopyTo({values.get(), count});
+  return wire::Encode(message.header, message.body,
+                      wire::SharedTensor(values, count, message.header.element_type));
+}
+
 // An accepted message keeps to the limits, can be sent on and then means the same.
-void Judge(const Raw& raw) {
-  const wire::DecodeResult first = wire::Decode(raw.view(), kElements);
+void Judge(const Raw& raw, wire::ElementType type) {
+  const wire::DecodeResult first = wire::Decode(raw.view(), kElements, type);
   if (!first) return;
   CHECK(raw.count == wire::kMessageFrames);
   CHECK(first.message.header.count <= kElements);
-  CHECK(first.message.floats().size() == first.message.header.count);
+  CHECK(first.message.header.count == 0 || first.message.header.element_type == type);
   CHECK(KindOf(first.message.body) == first.message.header.kind);
-  const wire::Frames sent =
-      wire::Encode(first.message.header, first.message.body, first.message.floats());
-  const wire::DecodeResult second = wire::Decode(
-      {wire::kMessageFrames, sent.header_bytes(), sent.field_bytes(), sent.tensor_bytes()},
-      kElements);
+  const wire::Frames sent = SendOn(first.message);
+  const wire::DecodeResult second =
+      wire::Decode({wire::kMessageFrames, sent.header_bytes(), sent.field_bytes(), sent.tensor},
+                   kElements, type);
   CHECK(second, "{}", wire::RefusalName(second.refusal));
   CHECK(second.message.header == first.message.header);
-  const wire::Frames again =
-      wire::Encode(second.message.header, second.message.body, second.message.floats());
+  const wire::Frames again = SendOn(second.message);
   CHECK(again.header == sent.header && again.fields == sent.fields);
 }
 
@@ -64,8 +71,12 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   raw.header = Copy(input.Take(input.Take<std::uint8_t>()));
   raw.fields = Copy(input.Take(input.Take<std::uint16_t>()));
   raw.tensor = Copy(input.rest());
-  Judge(raw);
+  for (const wire::ElementType type : {wire::ElementType::kF32, wire::ElementType::kBf16}) {
+    Judge(raw, type);
+  }
   Sign(raw);
-  Judge(raw);
+  for (const wire::ElementType type : {wire::ElementType::kF32, wire::ElementType::kBf16}) {
+    Judge(raw, type);
+  }
   return 0;
 }

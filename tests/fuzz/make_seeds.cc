@@ -65,19 +65,28 @@ void MakeMessages(const std::filesystem::path& corpus) {
       wire::FetchState{.offset = 3},
       wire::State{.offset = 3, .total = 7, .bytes = std::string("\0\xff x", 4)}};
   const std::vector<float> tensor = {1, -2.5f, 0, 4};
-  for (std::size_t i = 0; i < bodies.size(); ++i) {
-    const wire::Frames frames = wire::Encode(
-        {.slot = 1, .incarnation = 2, .sequence = 3, .term = 4, .session = 6, .version = 5},
-        bodies[i], std::span(tensor).first(HasTensor(bodies[i]) ? tensor.size() : 0));
-    const std::string name = fmt::format("{:02}_{}", i, KindName(KindOf(bodies[i])));
+  const wire::Header head{
+      .slot = 1, .incarnation = 2, .sequence = 3, .term = 4, .session = 6, .version = 5};
+  const auto write = [&corpus](const std::string& name, const wire::Frames& frames) {
     const std::string header = Text(frames.header_bytes());
     Write(corpus / "frame_header" / name,
           Bytes(std::uint8_t{3}) + Bytes(static_cast<std::uint8_t>(header.size())) + header +
               Bytes(static_cast<std::uint16_t>(frames.fields.size())) + frames.fields +
-              Text(frames.tensor_bytes()));
+              Text(frames.tensor));
+  };
+  for (std::size_t i = 0; i < bodies.size(); ++i) {
+    const wire::Frames frames = wire::Encode(
+        head, bodies[i], std::span(tensor).first(HasTensor(bodies[i]) ? tensor.size() : 0));
+    const std::string name = fmt::format("{:02}_{}", i, KindName(KindOf(bodies[i])));
+    write(name, frames);
     Write(corpus / "fields" / name,
           Bytes(static_cast<std::uint8_t>(bodies[i].index())) + frames.fields);
   }
+  const std::shared_ptr<float[]> values = std::make_shared<float[]>(tensor.size());
+  std::ranges::copy(tensor, values.get());
+  write("bf16_slice",
+        wire::Encode(head, wire::GradientSlice{.gradient = 9},
+                     wire::SharedTensor(values, tensor.size(), wire::ElementType::kBf16)));
 }
 
 void MakeSafetensors(const std::filesystem::path& corpus) {

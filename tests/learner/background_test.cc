@@ -121,7 +121,7 @@ TEST_F(LargeNetTest, AGarbledGradientIsFound) {
       wire::Encode(actor->header, wire::Gradient{.grant = grant.number, .samples = 4},
                    std::vector<float>(floats_));
   const std::vector<float> others(floats_, 1.0f);
-  frames.tensor = others;
+  frames.tensor = std::as_bytes(std::span(others));
   actor->SendFrames(frames);
   EXPECT_EQ(actor->NextLeave().reason, wire::LeaveReason::kLeaving);
   Stop();

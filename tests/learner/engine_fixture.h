@@ -93,8 +93,7 @@ class EngineFixture : public testing::Test {
                        .version = grants_[slot].version,
                        .fingerprint = 1},
             .body = {.grant = grants_[slot].number, .samples = samples},
-            .values = *values,
-            .loan = {.values = *values, .hold = values}};
+            .tensor = {.values = *values, .hold = values}};
   }
   std::string Push(Received gradient) {
     return wire::OutcomeName(engine_->Receive(std::move(gradient)).outcome);

@@ -156,9 +156,9 @@ TEST_F(EngineTest, ABadGradientSpendsItsGrant) {
     EXPECT_EQ(refused([&](Received& g) { g.body.samples = samples; }), "bad_samples");
   }
   EXPECT_EQ(refused([](Received& g) { g.body.buffer = 1; }), "no_buffer");
-  EXPECT_EQ(refused([&](Received& g) { g.values = infinite; }), "not_finite");
+  EXPECT_EQ(refused([&](Received& g) { g.tensor.values = infinite; }), "not_finite");
   EXPECT_EQ(refused([](Received& g) { g.other_square = NAN; }), "not_finite");
-  EXPECT_EQ(refused([&](Received& g) { g.values = huge; }), "norm_too_large");
+  EXPECT_EQ(refused([&](Received& g) { g.tensor.values = huge; }), "norm_too_large");
   EXPECT_EQ(refused([](Received& g) { ++g.header.version; }), "future_version");
   EXPECT_THAT(Journal<GrantRecord>(), SizeIs(2 + 8)) << "a new one after each";
   EXPECT_EQ(Push(Gradient(0)), "none");

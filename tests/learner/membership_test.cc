@@ -59,7 +59,7 @@ class MembershipTest : public EngineFixture {
     const wire::FrameView view{.count = 3,
                                .header = frames.header_bytes(),
                                .fields = frames.field_bytes(),
-                               .tensor = frames.tensor_bytes()};
+                               .tensor = frames.tensor};
     const auto decoded = wire::Decode(view, 0);
     EXPECT_TRUE(decoded);
     const auto& [header, body, tensor] = decoded.message;

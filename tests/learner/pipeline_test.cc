@@ -36,7 +36,7 @@ class HogwildPipeline {
     ASSERT_NE(grant, grants_.end());
     EXPECT_EQ(pipeline_.Hold({.header = {.slot = slot, .version = grant->version},
                               .body = {.grant = grant->number, .samples = 10},
-                              .values = gradient_}),
+                              .tensor = {.values = gradient_, .hold = {}}}),
               Arrival::kHeld);
     grants_.erase(grant);
   }

@@ -80,7 +80,7 @@ TEST_F(RefusalsTest, AMemberWithADamagedMessageMayRejoin) {
       wire::Encode(actor_->header, wire::Gradient{.grant = grant_.number, .samples = 4}, values);
   std::vector<float> flipped = values;
   flipped[3] = 4.0f;
-  frames.tensor = flipped;
+  frames.tensor = std::as_bytes(std::span(flipped));
   actor_->SendFrames(frames);
   ExpectLeave(wire::LeaveReason::kLeaving, "checksum");
 }

@@ -27,7 +27,7 @@ class SumAheadTest : public EngineFixture {
   // Returns an owner that is gone when the memory of the gradient is free.
   std::weak_ptr<const void> PushOwned(std::uint32_t slot, float value, std::uint32_t samples = 4) {
     Received gradient = Gradient(slot, value, samples);
-    const std::weak_ptr<const void> owner = gradient.loan.hold;
+    const std::weak_ptr<const void> owner = gradient.tensor.hold;
     EXPECT_EQ(Push(std::move(gradient)), "none");
     engine_->Advance();
     return owner;

@@ -6,16 +6,14 @@
 #include <cmath>
 #include <limits>
 
+#include "core/bfloat16.h"
 #include "net/backend.h"
-#include "net/cpu/bfloat16.h"
 #include "net/cpu/gemm.h"
 #include "tests/net/arrays.h"
 
 namespace starling::net {
 namespace {
 
-using cpu::Bfloat16;
-using cpu::ToBfloat16;
 using testing::Cells;
 using testing::Normals;
 using testing::RelativeError;

@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "bench/proxy.h"
 #include "tests/network/invariants.h"
-#include "tests/support/proxy.h"
 #include "tests/system/run_fixture.h"
 
 namespace starling {
+
+using bench::Direction, bench::Proxy, bench::Way;
 
 class NetworkTest : public RunTest {
  protected:

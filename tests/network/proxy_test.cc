@@ -1,5 +1,5 @@
 // The bad network itself: it has the faults that the other tests here rely on.
-#include "tests/support/proxy.h"
+#include "bench/proxy.h"
 
 #include <gtest/gtest.h>
 
@@ -9,6 +9,8 @@
 #include "tests/support/process.h"
 
 namespace starling {
+
+using bench::Direction, bench::Proxy, bench::Way;
 namespace {
 
 using Clock = std::chrono::steady_clock;

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,7 +50,10 @@ class FakeActor {
 
   void Send(const wire::Body& body, std::span<const float> tensor = {}) {
     ++header.sequence;
-    SendFrames(wire::Encode(header, body, tensor));
+    if (tensor.empty()) return SendFrames(wire::Encode(header, body));
+    const auto values = std::make_shared<float[]>(tensor.size());
+    std::ranges::copy(tensor, values.get());
+    SendFrames(wire::Encode(header, body, wire::SharedTensor(values, tensor.size(), sends)));
   }
   void SendFrames(const wire::Frames& frames) {
     const std::int64_t end = clock_.NowMs() + kPatienceMs;
@@ -136,17 +141,18 @@ class FakeActor {
   wire::Welcome welcome;
   std::vector<wire::Outcome> outcomes;
   bool beats = true;
+  wire::ElementType sends = wire::ElementType::kF32, receives = wire::ElementType::kF32;
 
  private:
   std::optional<Heard> TryReceive() {
     wire::Envelope envelope;
     if (!socket_.Receive(envelope)) return std::nullopt;
-    const auto decoded = wire::Decode(envelope.frames(), floats_);
+    const auto decoded = wire::Decode(envelope.frames(), floats_, receives);
     EXPECT_TRUE(decoded) << wire::RefusalName(decoded.refusal);
     Heard heard{decoded.message.header, decoded.message.body, {}};
     if (heard.header.count > 0) {
-      const auto floats = decoded.message.floats();
-      heard.tensor.assign(floats.begin(), floats.end());
+      heard.tensor.resize(heard.header.count);
+      decoded.message.CopyTo(heard.tensor);
     }
     if (confirm_ && std::holds_alternative<wire::Heartbeat>(heard.body)) Send(*confirm_);
     // A welcome gives this actor its identity.

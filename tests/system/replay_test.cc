@@ -55,6 +55,7 @@ const Kind kKinds[] = {
       "env.time_limit=5"}},
     {"AtAPace", {"env.step_ms=1", "env.step_jitter=0.5"}},
     {"OverTcp", {"wire.endpoint=tcp://127.0.0.1:0"}},
+    {"InBf16", {"wire.gradient=bf16", "wire.weights=bf16"}},
 };
 INSTANTIATE_TEST_SUITE_P(All, ReplayOfTest, testing::ValuesIn(kKinds),
                          [](const auto& test) { return test.param.name; });

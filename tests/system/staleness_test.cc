@@ -92,5 +92,19 @@ TEST_F(ReproducibleTest, BoundZeroGivesTheSameBitsFromTheSameSeedWhoeverAppliesT
   for (std::size_t i = 0; i < first.size(); ++i) EXPECT_NE(other[i], first[i]);
 }
 
+// Rounding belongs to the run: in shared memory, in messages and in slices the same.
+TEST_F(ReproducibleTest, RoundedToBf16TheBitsDoNotDependOnTheTransport) {
+  const Strings rounded = {"wire.gradient=bf16", "wire.weights=bf16"};
+  const Bits first = TrainInStep(rounded);
+  ASSERT_EQ(first.size(), 2u);
+  for (const Strings& again :
+       std::vector<Strings>{{"wire.endpoint=tcp://127.0.0.1:0"},
+                            {"wire.endpoint=tcp://127.0.0.1:0", "learner.shards=2"},
+                            {"learner.shards=2"}}) {
+    EXPECT_TRUE(TrainInStep(Plus(rounded, again)) == first) << testing::PrintToString(again);
+  }
+  EXPECT_FALSE(TrainInStep({}) == first);
+}
+
 }  // namespace
 }  // namespace starling

@@ -20,23 +20,32 @@ std::vector<Raw> Seeds() {
   std::vector<Raw> seeds;
   for (const Body& body : OneOfEachKind()) {
     const std::vector<float> tensor = Ramp(HasTensor(body) ? kFuzzElements : 0);
-    seeds.emplace_back(Encode({.slot = 1, .sequence = 2, .term = 1, .version = 5}, body, tensor));
+    const Header header{.slot = 1, .sequence = 2, .term = 1, .version = 5};
+    seeds.emplace_back(Encode(header, body, tensor));
+    if (tensor.empty()) continue;
+    seeds.emplace_back(Encode(header, body, Shared(tensor, ElementType::kBf16)));
   }
   return seeds;
 }
 
 // An accepted message is complete: it can be sent on, and means the same again.
-bool Judge(const Raw& raw) {
-  const DecodeResult result = Decode(raw.view(), kFuzzElements);
+bool JudgeAs(const Raw& raw, ElementType type) {
+  const DecodeResult result = Decode(raw.view(), kFuzzElements, type);
   if (!result) return false;
   const Message& message = result.message;
-  const std::vector<float> tensor(message.floats().begin(), message.floats().end());
+  const SharedTensor tensor =
+      message.header.count == 0 ? SharedTensor() : Shared(message.Widened().values, type);
   const Frames again = Encode(message.header, message.body, tensor);
-  const DecodeResult second = Decode(View(again), kFuzzElements);
+  const DecodeResult second = Decode(View(again), kFuzzElements, type);
   EXPECT_TRUE(second) << RefusalName(second.refusal);
   EXPECT_EQ(second.message.header, message.header);
   EXPECT_EQ(Encode(second.message.header, second.message.body, tensor).fields, again.fields);
   return true;
+}
+
+bool Judge(const Raw& raw) {
+  const bool f32 = JudgeAs(raw, ElementType::kF32), bf16 = JudgeAs(raw, ElementType::kBf16);
+  return f32 || bf16;
 }
 
 std::vector<std::byte> RandomBytes(RandomStream& random, std::size_t size) {

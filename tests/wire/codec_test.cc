@@ -1,6 +1,6 @@
 #include "wire/codec.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -15,6 +15,8 @@
 
 namespace starling::wire {
 namespace {
+
+using testing::ElementsAre;
 
 constexpr std::size_t kElements = 64;
 
@@ -82,7 +84,7 @@ TEST(Codec, TheHeaderIsTheTableOfTheReadmeByteByByte) {
   const Frames frames = Encode(header, Weights{.steps = 5, .entropy = 0.5}, tensor);
   std::vector<std::uint8_t> expected = {
       'S',  'T',  'R',  'L',                           // 0 magic
-      7,    0,                                         // 4 protocol
+      8,    0,                                         // 4 protocol
       7,                                               // 6 kind: weights
       1,                                               // 7 element type: f32
       0x04, 0x03, 0x02, 0x01,                          // 8 slot
@@ -114,7 +116,7 @@ TEST(Codec, TheHeaderIsTheTableOfTheReadmeByteByByte) {
   };
   EXPECT_EQ(bytes(frames.header_bytes()), expected);
   EXPECT_EQ(bytes(frames.field_bytes()), fields);
-  EXPECT_EQ(bytes(frames.tensor_bytes()), data);
+  EXPECT_EQ(bytes(frames.tensor), data);
 }
 
 TEST(Codec, ASharedTensorMakesTheSameMessageAsABorrowedOne) {
@@ -125,11 +127,51 @@ TEST(Codec, ASharedTensorMakesTheSameMessageAsABorrowedOne) {
   const Frames shared = Encode(AHeader(), AGradient(), SharedTensor(values, kElements));
   EXPECT_EQ(shared.header, borrowed.header);
   EXPECT_EQ(shared.fields, borrowed.fields);
-  EXPECT_EQ(shared.tensor.data(), values.get());
+  EXPECT_EQ(static_cast<const void*>(shared.tensor.data()), values.get());
   EXPECT_EQ(shared.owner, values);
   EXPECT_EQ(borrowed.owner, nullptr);
   const Frames nothing = Encode(AHeader(), Heartbeat{}, SharedTensor());
   EXPECT_EQ(nothing.header, Encode(AHeader(), Heartbeat{}).header);
+}
+
+// 1 + 2^-8 lies between 1 and 1 + 2^-7, the tie goes to even.
+TEST(Codec, AnElementOfBf16HasTwoBytes) {
+  const std::vector<float> values = {1, -2.5f, 1 + 0x1p-8f, 1 + 0x1.8p-8f, 3e38f};
+  const Frames frames = Encode(AHeader(), AGradient(), Shared(values, ElementType::kBf16));
+  EXPECT_EQ(frames.tensor.size(), 2 * values.size());
+  const DecodeResult result = Decode(View(frames), kElements, ElementType::kBf16);
+  ASSERT_TRUE(result) << RefusalName(result.refusal);
+  EXPECT_EQ(result.message.header.count, values.size());
+  const HeldTensor wide = result.message.Widened();
+  EXPECT_THAT(wide.values, ElementsAre(1.0f, -2.5f, 1.0f, 1 + 0x1p-7f, 0x1.c4p127f));
+  EXPECT_NE(wide.hold, nullptr);
+  EXPECT_EQ(Decode(View(frames), kElements).refusal, Refusal::kElementType);
+}
+
+TEST(Codec, AnF32TensorIsNotCopiedToBeWidened) {
+  const std::vector<float> tensor = Ramp(kElements);
+  const Frames frames = Encode(AHeader(), AGradient(), tensor);
+  const DecodeResult result = Decode(View(frames), kElements);
+  const HeldTensor wide = result.message.Widened();
+  EXPECT_EQ(wide.values.data(), tensor.data());
+  EXPECT_EQ(wide.hold, nullptr);
+}
+
+TEST(Codec, EachMistakeOfABf16GradientIsRefusedByItsName) {
+  const Raw good(Encode(AHeader(), AGradient(), Shared(Ramp(kElements), ElementType::kBf16)));
+  const auto refusal = [&good](const std::function<void(Raw&)>& spoil) {
+    Raw raw = good;
+    spoil(raw);
+    raw.FixChecksum();
+    return Decode(raw.view(), kElements, ElementType::kBf16).refusal;
+  };
+  EXPECT_EQ(refusal([](Raw&) {}), Refusal::kNone);
+  EXPECT_EQ(refusal([](Raw& raw) { raw.tensor.pop_back(); }), Refusal::kTensorSize);
+  EXPECT_EQ(refusal([](Raw& raw) { raw.tensor.resize(2 * raw.tensor.size()); }),
+            Refusal::kTensorSize);
+  EXPECT_EQ(refusal([](Raw& raw) { raw.Set<std::uint8_t>(7, 1); }), Refusal::kElementType);
+  EXPECT_EQ(refusal([](Raw& raw) { raw.Set<std::uint64_t>(40, kElements + 1); }),
+            Refusal::kTensorTooLarge);
 }
 
 struct Spoilt {
@@ -150,7 +192,8 @@ TEST(Codec, EachMistakeOfAGradientIsRefusedByItsName) {
       {"kind 21", [](Raw& raw) { raw.Set<std::uint8_t>(6, 21); }, Refusal::kKind},
       {"kind 255", [](Raw& raw) { raw.Set<std::uint8_t>(6, 255); }, Refusal::kKind},
       {"element type 0", [](Raw& raw) { raw.Set<std::uint8_t>(7, 0); }, Refusal::kCount},
-      {"element type 2", [](Raw& raw) { raw.Set<std::uint8_t>(7, 2); }, Refusal::kElementType},
+      {"bf16", [](Raw& raw) { raw.Set<std::uint8_t>(7, 2); }, Refusal::kElementType},
+      {"element type 3", [](Raw& raw) { raw.Set<std::uint8_t>(7, 3); }, Refusal::kElementType},
       {"count 0", [](Raw& raw) { raw.Set<std::uint64_t>(40, 0); }, Refusal::kCount},
       {"count too large", [](Raw& raw) { raw.Set<std::uint64_t>(40, kElements + 1); },
        Refusal::kTensorTooLarge},
@@ -258,6 +301,10 @@ TEST(CodecDeathTest, OurOwnMistakesAreChecked) {
   Message message;
   message.tensor = std::span<const std::byte>(bytes).subspan(1, 4);
   EXPECT_DEATH(message.floats(), "alignof.float");
+  message.header = {.element_type = ElementType::kBf16, .count = 2};
+  EXPECT_DEATH(message.floats(), "bf16 as floats");
+  std::array<float, 3> room{};
+  EXPECT_DEATH(message.CopyTo(room), "2 elements into room for 3");
 }
 
 }  // namespace

@@ -94,6 +94,13 @@ inline std::vector<Body> OneOfEachKind() {
           State{.offset = 3, .total = 1'000'000, .bytes = std::string("\0\xff x", 4)}};
 }
 
+// The tensor that `values` make as elements of `type`.
+inline SharedTensor Shared(std::span<const float> values, ElementType type) {
+  const auto copy = std::make_shared<float[]>(values.size());
+  std::ranges::copy(values, copy.get());
+  return {copy, values.size(), type};
+}
+
 // A message as owned bytes that a test may spoil; no frame has room beyond its bytes.
 struct Raw {
   std::vector<std::byte> header, fields, tensor;
@@ -102,7 +109,7 @@ struct Raw {
   explicit Raw(const Frames& frames)
       : header(Copy(frames.header_bytes())),
         fields(Copy(frames.field_bytes())),
-        tensor(Copy(frames.tensor_bytes())) {}
+        tensor(Copy(frames.tensor)) {}
   FrameView view() const { return {kMessageFrames, header, fields, tensor}; }
   // Makes the checksum valid again, so that only the spoilt field is wrong.
   void FixChecksum() {
@@ -130,7 +137,7 @@ inline FrameView View(const Frames& frames) {
   return {.count = kMessageFrames,
           .header = frames.header_bytes(),
           .fields = frames.field_bytes(),
-          .tensor = frames.tensor_bytes()};
+          .tensor = frames.tensor};
 }
 
 }  // namespace starling::wire

@@ -54,8 +54,7 @@ void VirtualLearner::Receive(Pushed pushed) {
                                                              .version = pushed.base,
                                                              .fingerprint = engine_.fingerprint()},
                                                   .body = std::move(computed.message),
-                                                  .values = *values,
-                                                  .loan = {.values = *values, .hold = values}});
+                                                  .tensor = {.values = *values, .hold = values}});
   CHECK(outcome != wire::Outcome::kBelowGrant && outcome != wire::Outcome::kFutureVersion,
         "a simulated actor computed on weights that it cannot have had");
 }

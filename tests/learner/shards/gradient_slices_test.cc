@@ -90,7 +90,9 @@ TEST(GradientAssembler, DiscardDropsOneIncarnation) {
 const std::vector<float> kSliceValues{1, 2, 3};
 
 HeldSlice SliceOf(const std::string& peer, std::size_t floats = 1) {
-  return {.peer = peer, .envelope = {}, .values = std::span(kSliceValues).first(floats)};
+  return {.peer = peer,
+          .key = {},
+          .tensor = {.values = std::span(kSliceValues).first(floats), .hold = {}}};
 }
 
 TEST(PendingSlices, ASliceIsTakenUnderItsName) {
@@ -100,7 +102,7 @@ TEST(PendingSlices, ASliceIsTakenUnderItsName) {
   ASSERT_NE(held.First({1, 2, 3}), nullptr);
   const auto taken = held.TakeFirst({1, 2, 3});
   ASSERT_TRUE(taken);
-  EXPECT_EQ(taken->values.size(), 3u);
+  EXPECT_EQ(taken->tensor.values.size(), 3u);
   EXPECT_EQ(held.First({1, 2, 3}), nullptr);
   EXPECT_FALSE(held.TakeFirst({1, 2, 3}));
 }
@@ -109,7 +111,7 @@ TEST(PendingSlices, AConnectionSendsASliceOnce) {
   PendingSlices held(2);
   EXPECT_EQ(held.Hold({1, 2, 3}, SliceOf("a", 1)), "");
   EXPECT_EQ(held.Hold({1, 2, 3}, SliceOf("a", 2)), "duplicate");
-  EXPECT_EQ(held.First({1, 2, 3})->values.size(), 1u);
+  EXPECT_EQ(held.First({1, 2, 3})->tensor.values.size(), 1u);
 }
 
 // Only shard 0 knows which slice is the actor's: the slices are reported to it one after the other.

@@ -77,7 +77,7 @@ class PowerCutTest : public testing::Test {
                                      .session = 7,
                                      .version = grant.version},
                           .body = {.grant = grant.number, .samples = 4},
-                          .values = values});
+                          .tensor = {.values = values, .hold = {}}});
       ASSERT_EQ(receipt.outcome, wire::Outcome::kNone);
       engine.Advance();
       progress.acquire();

@@ -1,4 +1,4 @@
-#include "tests/support/proxy.h"
+#include "bench/proxy.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace starling {
+namespace starling::bench {
 namespace {
 
 namespace asio = boost::asio;
@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kChunk = 16 * 1024;     // bytes read at once
 constexpr std::size_t kUnderWay = 64 * 1024;  // bytes held in a direction: beyond, it is not read
 
-struct Counts {
+struct Traffic {
   std::array<std::atomic<std::uint64_t>, 2> forwarded{};
   std::atomic<std::uint64_t> corrupted{0};
   std::atomic<std::size_t> connections{0};
@@ -33,7 +33,7 @@ struct Counts {
 class Pair : public std::enable_shared_from_this<Pair> {
  public:
   Pair(asio::io_context& context, tcp::socket client, const std::array<Way, 2>& ways,
-       Counts& counts)
+       Traffic& counts)
       : counts_(counts),
         ways_(ways),
         ends_{std::move(client), tcp::socket(context)},
@@ -162,7 +162,7 @@ class Pair : public std::enable_shared_from_this<Pair> {
                       });
   }
 
-  Counts& counts_;
+  Traffic& counts_;
   const std::array<Way, 2>& ways_;
   std::array<tcp::socket, 2> ends_;
   std::array<Line, 2> lines_;
@@ -188,7 +188,7 @@ struct Proxy::Impl {
   }
 
   const std::uint16_t server_port;
-  Counts counts;
+  Traffic counts;
   // The rest belongs to the thread.
   std::array<Way, 2> ways;
   bool cut = false;
@@ -242,4 +242,4 @@ std::uint64_t Proxy::forwarded(Direction direction) const {
 
 std::uint64_t Proxy::corrupted() const { return impl_->counts.corrupted; }
 
-}  // namespace starling
+}  // namespace starling::bench

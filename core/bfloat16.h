@@ -2,13 +2,15 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #ifdef __AVX512BF16__
 #include <immintrin.h>
 #endif
 
-namespace starling::net::cpu {
+namespace starling {
 
 using Bfloat16 = std::uint16_t;  // its bits
 
@@ -34,4 +36,14 @@ inline void ToBfloat16(int n, const float* x, Bfloat16* out) {
   for (; i < n; ++i) out[i] = ToBfloat16(x[i]);
 }
 
-}  // namespace starling::net::cpu
+// Exact.
+constexpr float FromBfloat16(Bfloat16 value) {
+  return std::bit_cast<float>(std::uint32_t{value} << 16);
+}
+
+// Replaces every value by the nearest that bf16 has.
+inline void RoundToBfloat16(std::span<float> values) {
+  for (float& value : values) value = FromBfloat16(ToBfloat16(value));
+}
+
+}  // namespace starling

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-namespace starling {
+namespace starling::bench {
 
 // How a direction behaves. The rates are those of each connection.
 struct Way {
@@ -49,4 +49,4 @@ class Proxy {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace starling
+}  // namespace starling::bench
