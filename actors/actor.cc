@@ -47,7 +47,8 @@ void Train(LearnerClient& client, Rollout& rollout, const ActorsConfig& actors) 
   wire::SnapshotMeta meta;  // of the weights in the replica
   while (const auto grant = client.NextGrant()) {
     if (!client.Refresh(grant->version, rollout.weights(), meta)) return;
-    const RolloutGradient gradient = rollout.Run(meta.entropy, client.NextGradientSpace());
+    const RolloutGradient gradient =
+        rollout.Run(meta.entropy, client.NextGradientSpace(), [&] { client.Prefetch(meta); });
     if (!client.Push(*grant, meta, gradient, rollout.TakeEpisodes())) return;
   }
 }

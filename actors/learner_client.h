@@ -53,10 +53,14 @@ enum class ClientState {
 // Weights that arrive in messages, requested or sent unasked behind a grant, until they are used.
 class FetchedWeights {
  public:
-  // Weights are on their way; if they are not here by `again_ms` they have to be asked for.
-  void Expect(std::int64_t again_ms);
-  bool MustAsk(std::int64_t now_ms) const { return now_ms >= again_ms_; }
-  bool expected() const { return again_ms_ != 0; }
+  // One more message with weights is on its way. If none has come by `again_ms`, ask (again).
+  void Expect(std::int64_t again_ms) { ++coming_, again_ms_ = again_ms; }
+  // It takes longer.
+  void Extend(std::int64_t again_ms) { again_ms_ = again_ms; }
+  // None is on its way any more: it was lost.
+  void GiveUp() { coming_ = 0; }
+  std::int64_t coming() const { return coming_; }
+  bool MustAsk(std::int64_t now_ms) const { return coming_ == 0 || now_ms >= again_ms_; }
 
   // `message` points into the envelope. Replaces earlier weights.
   void Add(wire::Envelope envelope, const wire::Message& message);
@@ -71,7 +75,7 @@ class FetchedWeights {
     wire::Message message;  // points into the envelope
   };
   std::optional<Here> here_;
-  std::int64_t again_ms_ = 0;  // 0: nothing is on its way
+  std::int64_t coming_ = 0, again_ms_ = 0;
 };
 
 class LearnerClient {
@@ -114,6 +118,11 @@ class LearnerClient {
   // it keeps weights that are at least `version` already. Returns false if the state has changed.
   // REQUIRES: both are unchanged since the last call, but for rounding to wire.weights.
   bool Refresh(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
+
+  // Asks for the weights of the next unroll, so that they come in while this one's gradient is
+  // computed; `held` describes the weights of this one. Does nothing where the next ones need not
+  // be asked for: in shared memory, behind a grant, or if the held ones will do.
+  void Prefetch(const wire::SnapshotMeta& held);
 
   // The memory for the next gradient: shared with the learner if it shares memory.
   std::span<float> NextGradientSpace() { return session_->space.Next(); }
@@ -203,6 +212,7 @@ class LearnerClient {
   bool RefreshWhole(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
   bool RefreshSlices(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
   bool Fetch(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
+  bool Ask(std::uint64_t version);
   void ListenForVersions();
 
   // time
@@ -224,7 +234,7 @@ class LearnerClient {
   std::optional<Session> session_;
   std::function<void(std::vector<std::byte>&)> save_;
   // Spent on the grant and the weights of the last unroll, and on the last push.
-  std::uint32_t wait_us_ = 0, refresh_us_ = 0, push_us_ = 0;
+  std::uint32_t wait_us_ = 0, prefetch_us_ = 0, refresh_us_ = 0, push_us_ = 0;
 };
 
 }  // namespace starling::actors

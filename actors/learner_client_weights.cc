@@ -19,13 +19,9 @@ constexpr std::int64_t kSliceMs = 1;  // between two checks for a shard's weight
 
 }  // namespace
 
-void FetchedWeights::Expect(std::int64_t again_ms) {
-  here_.reset();
-  again_ms_ = again_ms;
-}
-
 void FetchedWeights::Add(wire::Envelope envelope, const wire::Message& message) {
   const auto& body = std::get<wire::Weights>(message.body);
+  coming_ = std::max<std::int64_t>(coming_ - 1, 0);
   here_ = {.envelope = std::move(envelope),
            .meta = {.term = message.header.term,
                     .version = message.header.version,
@@ -39,7 +35,6 @@ bool FetchedWeights::Take(std::uint64_t version, std::span<float> weights,
   if (!here_) return false;
   const Here here = *std::exchange(here_, std::nullopt);
   if (here.meta.version < version || here.message.header.count != weights.size()) return false;
-  again_ms_ = 0;
   here.message.CopyTo(weights);
   meta = here.meta;
   return true;
@@ -73,7 +68,8 @@ bool LearnerClient::Refresh(std::uint64_t version, std::span<float> weights,
   const bool joined = session_->shards ? RefreshSlices(version, weights, meta)
                                        : RefreshWhole(version, weights, meta);
   session_->beacon.reset();
-  refresh_us_ = UsSince(begin);
+  refresh_us_ = prefetch_us_ + UsSince(begin);
+  prefetch_us_ = 0;
   return joined;
 }
 
@@ -81,8 +77,12 @@ bool LearnerClient::RefreshWhole(std::uint64_t version, std::span<float> weights
                                  wire::SnapshotMeta& meta) {
   auto& reader = session_->reader;
   const bool held = meta.term == session_->header.term;
-  // 1. Without shared memory: ask for new weights only if the held ones are too old.
-  if (!reader) return (held && meta.version >= version) || Fetch(version, weights, meta);
+  // 1. Without shared memory: wait for new weights only if the held ones are too old.
+  if (!reader) {
+    if (!held || meta.version < version) return Fetch(version, weights, meta);
+    session_->fetched.Take(meta.version + 1, weights, meta);  // newer ones, if they are here
+    return true;
+  }
   // 2. With it: read the newest version, or wait for it, and request it if it does not arrive.
   const std::int64_t fetch_at_ms =
       clock_.NowMs() + static_cast<std::int64_t>(session_->config.wire.fetch_after_ms);
@@ -137,20 +137,41 @@ void LearnerClient::ListenForVersions() {
 
 bool LearnerClient::Fetch(std::uint64_t version, std::span<float> weights,
                           wire::SnapshotMeta& meta) {
-  while (!session_->fetched.Take(version, weights, meta)) {
-    if (session_->fetched.MustAsk(clock_.NowMs())) {
-      if (session_->fetched.expected() && IsArriving()) {  // they are on their way
-        session_->ExpectWeights(clock_.NowMs());
-        continue;
-      }
-      if (!SendSoon(++session_->sequence, wire::Fetch{.version = version})) return false;
-      session_->ExpectWeights(clock_.NowMs());
-      IsArriving();  // counts from here
-    } else if (!Pump(kPumpMs)) {
-      return false;
+  FetchedWeights& fetched = session_->fetched;
+  while (!fetched.Take(version, weights, meta)) {
+    if (!fetched.MustAsk(clock_.NowMs())) {
+      if (!Pump(kPumpMs)) return false;
+    } else if (fetched.coming() > 0 && IsArriving()) {
+      fetched.Extend(clock_.NowMs() + session_->FetchAgainMs());
+    } else {
+      fetched.GiveUp();
+      if (!Ask(version)) return false;
     }
   }
   return true;
+}
+
+bool LearnerClient::Ask(std::uint64_t version) {
+  if (!SendSoon(++session_->sequence, wire::Fetch{.version = version})) return false;
+  session_->ExpectWeights(clock_.NowMs());
+  IsArriving();  // counts from here
+  return true;
+}
+
+// The learner answers with every update that it had decided on when it was asked. So the weights
+// are those that a grant from before then requires.
+void LearnerClient::Prefetch(const wire::SnapshotMeta& held) {
+  const std::int64_t begin = real_.NowNs();
+  Session& session = *session_;
+  if (session.weights_follow || (session.reader && !session.shards) || !Pump(0)) return;
+  // A grant that has not come yet requires newer weights than any that are here.
+  const std::uint64_t version =
+      session.grants.empty() ? held.version + 1 : session.grants.front().version;
+  if (held.version >= version) return;
+  const bool room = session.fetched.coming() < session.config.updates.in_flight;
+  if (!session.reader && room) Ask(version);
+  if (session.shards) session.shards->Prefetch(version);
+  prefetch_us_ = UsSince(begin);
 }
 
 }  // namespace starling::actors

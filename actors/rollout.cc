@@ -88,7 +88,8 @@ std::string Rollout::where() const {
   return ", on the " + replica_.gpu->info().name + (env_->on_gpu() ? ", games too" : "");
 }
 
-RolloutGradient Rollout::Run(double entropy, std::span<float> gradient) {
+RolloutGradient Rollout::Run(double entropy, std::span<float> gradient,
+                             const std::function<void()>& acted) {
   const net::HeldWeights held(*replica_.backend);
   const SteadyClock clock;
   const std::int64_t begin = clock.NowNs();
@@ -97,8 +98,10 @@ RolloutGradient Rollout::Run(double entropy, std::span<float> gradient) {
   if (std::exchange(fresh_, false)) env_->Reset(Rows(0));
   Unroll();
   memory_.Wait();
-  const std::int64_t acted = clock.NowNs();
+  const std::int64_t act_ns = clock.NowNs() - begin;
+  if (acted) acted();
   // 2. Compute the gradient of those steps.
+  const std::int64_t middle = clock.NowNs();
   Gradient(gradient);
   Fetch(gradient);
   Carry();
@@ -108,8 +111,8 @@ RolloutGradient Rollout::Run(double entropy, std::span<float> gradient) {
           .norm = report.norm,
           .loss = report.loss,
           .samples = static_cast<std::uint32_t>(unroll_ * envs_),
-          .act_us = static_cast<std::uint32_t>((acted - begin) / 1000),
-          .gradient_us = static_cast<std::uint32_t>((clock.NowNs() - acted) / 1000)};
+          .act_us = static_cast<std::uint32_t>(act_ns / 1000),
+          .gradient_us = static_cast<std::uint32_t>((clock.NowNs() - middle) / 1000)};
 }
 
 void Rollout::Send(double entropy) {

@@ -97,11 +97,20 @@ bool ShardLinks::Fetched(Link& link, std::uint64_t version, std::span<float> sli
   }
   // 2. Request newer ones if they are too old.
   if (link.meta.term == where_.header.term && link.meta.version >= version) return true;
-  if (clock_.NowMs() < link.ask_again_ms) return false;
-  if (Send(link, wire::Fetch{version}, 0)) {
-    link.ask_again_ms = clock_.NowMs() + where_.fetch_again_ms;
-  }
+  Ask(link, version);
   return false;
+}
+
+void ShardLinks::Ask(Link& link, std::uint64_t version) {
+  if (clock_.NowMs() < link.ask_again_ms || !Send(link, wire::Fetch{version}, 0)) return;
+  link.ask_again_ms = clock_.NowMs() + where_.fetch_again_ms;
+}
+
+void ShardLinks::Prefetch(std::uint64_t version) {
+  for (Link& link : links_) {
+    const bool held = link.meta.term == where_.header.term && link.meta.version >= version;
+    if (!link.reader && !held) Ask(link, version);
+  }
 }
 
 bool ShardLinks::Send(Link& link, const wire::Body& body, std::uint64_t version,

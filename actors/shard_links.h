@@ -46,6 +46,9 @@ class ShardLinks {
   bool Push(std::uint64_t sequence, std::uint64_t base,
             const std::shared_ptr<const float[]>& gradient);
 
+  // Asks for the slices that are older than `version` and do not lie in shared memory.
+  void Prefetch(std::uint64_t version);
+
   // Updates all slices of `weights` but the first to at least `version`, if they have arrived.
   // Returns true if all have; then `oldest` describes the oldest of them.
   bool Refresh(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& oldest);
@@ -68,6 +71,7 @@ class ShardLinks {
   };
   bool RefreshOne(Link& link, std::uint64_t version, std::span<float> slice);
   bool Fetched(Link& link, std::uint64_t version, std::span<float> slice);
+  void Ask(Link& link, std::uint64_t version);
   bool Send(Link& link, const wire::Body& body, std::uint64_t version,
             const wire::SharedTensor& tensor = {});
 

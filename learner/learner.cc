@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <system_error>
@@ -295,7 +296,8 @@ void Learner::OnFetch(const wire::Header& header) {
   Member* member = engine_.SenderOf(header);
   if (!member) return;
   membership_.Heard(*member, member->peer);
-  SendWeights(*member);
+  // With every update that is decided: a grant that requires it may be on its way.
+  SendWeights(member->slot, engine_.judge().version());
 }
 
 void Learner::ReloadKeys() {
@@ -319,6 +321,7 @@ void Learner::Publish() {
     engine_.Advance();  // the applier has room again
   }
   SendReplies();
+  CopyWeights();
 }
 
 void Learner::SendReplies() {
@@ -335,7 +338,7 @@ void Learner::SendReplies() {
   const Outbox::Sent sent = outbox_.SendAnswers(engine_.roster());
   const bool weights_follow = !beacon_ && config_.updates.in_flight == 1;
   for (const std::uint32_t slot : sent.granted) {
-    if (weights_follow) SendWeights(*engine_.roster().Find(slot));
+    if (weights_follow) SendWeights(slot, engine_.published());
   }
   // 3. An actor whose answers are lost would wait for them, so it must join again.
   for (const auto& [slot, why] : sent.lost) {
@@ -343,35 +346,32 @@ void Learner::SendReplies() {
   }
 }
 
-// At once if there is a copy of the newest version, else when the background has made it.
-void Learner::SendWeights(const Member& member) {
-  if (copying_ || !newest_weights_.fresh()) {
-    copy_for_.push_back(member.slot);
-    return CopyWeights();
-  }
-  const wire::SnapshotMeta& meta = newest_weights_.meta();
-  outbox_.SendTensor(member, wire::Weights{.steps = meta.steps, .entropy = meta.entropy},
-                     newest_weights_.values(), meta.version);
+// Sends the newest weights to `slot` when they are of `version` or newer.
+void Learner::SendWeights(std::uint32_t slot, std::uint64_t version) {
+  copy_for_.push_back(slot);
+  copy_version_ = std::max(copy_version_, version);
+  CopyWeights();
 }
 
+// Makes a copy of the newest weights unless there is one, and sends it to all that wait for it.
 void Learner::CopyWeights() {
-  if (copying_) return;  // of a version that may be too old for those who ask now
+  if (copying_ || copy_for_.empty() || engine_.published() < copy_version_) return;
   copying_ = true;
   copied_for_ = std::exchange(copy_for_, {});
-  copies_.Run([this] { newest_weights_.Refresh(); },
-              [this] {
-                copying_ = false;
-                const wire::SnapshotMeta& meta = newest_weights_.meta();
-                for (const std::uint32_t slot : std::exchange(copied_for_, {})) {
-                  const Member* member = engine_.roster().Find(slot);
-                  // Overtaken by writers: the actor asks again.
-                  if (!member || meta.term == 0) continue;
-                  outbox_.SendTensor(*member,
-                                     wire::Weights{.steps = meta.steps, .entropy = meta.entropy},
-                                     newest_weights_.values(), meta.version);
-                }
-                if (!copy_for_.empty()) CopyWeights();
-              });
+  if (newest_weights_.fresh()) return SendCopy();
+  copies_.Run([this] { newest_weights_.Refresh(); }, [this] { SendCopy(); });
+}
+
+void Learner::SendCopy() {
+  copying_ = false;
+  const wire::SnapshotMeta& meta = newest_weights_.meta();
+  for (const std::uint32_t slot : std::exchange(copied_for_, {})) {
+    const Member* member = engine_.roster().Find(slot);
+    if (!member || meta.term == 0) continue;  // overtaken by writers: the actor asks again
+    outbox_.SendTensor(*member, wire::Weights{.steps = meta.steps, .entropy = meta.entropy},
+                       newest_weights_.values(), meta.version);
+  }
+  CopyWeights();
 }
 
 // Since the first grant of this term.

@@ -205,6 +205,7 @@ struct Heartbeat {
   friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
 };
 
+// It is answered when every update that the learner has decided by then is in the weights.
 struct Fetch {
   std::uint64_t version = 0;  // lowest version that serves
   friend bool operator==(const Fetch&, const Fetch&) = default;

@@ -108,6 +108,7 @@ class Weights {
     EXPECT_THAT(values_, testing::Each(static_cast<float>(meta_.version)));
     return meta_.version;
   }
+  const wire::SnapshotMeta& meta() const { return meta_; }
 
  private:
   std::vector<float> values_ = std::vector<float>(16);
@@ -122,6 +123,47 @@ TEST_F(LearnerClientTest, WeightsThatAreTooOldAreAskedForAgain) {
   Weights weights;
   EXPECT_GE(weights.Refresh(client, 12), 12u);  // 11 came first
   EXPECT_GE(learner->fetches(), 2u);
+}
+
+// With two grants, the weights for the second come in while the first one's gradient is computed.
+TEST_F(LearnerClientTest, TheWeightsOfTheNextUnrollAreAskedForAhead) {
+  const wire::Answer grants{.grants = {{.number = 1, .version = 1}, {.number = 2, .version = 12}}};
+  const auto learner =
+      Serve({.config = ConfigWith("updates.in_flight=2", "wire.fetch_after_ms=60000")}, {grants});
+  LearnerClient client(Options());
+  ASSERT_TRUE(client.Join() && client.CheckNet(kFingerprint, 16));
+  Weights weights;
+  ASSERT_EQ(client.NextGrant()->version, 1u);
+  EXPECT_EQ(weights.Refresh(client, 1), 11u);
+  client.Prefetch(weights.meta());
+  while (learner->fetches() < 2) ASSERT_LT(clock_.NowMs(), begin_ms_ + kPatienceMs);
+  ASSERT_EQ(client.NextGrant()->version, 12u);
+  EXPECT_EQ(weights.Refresh(client, 12), 12u);
+  EXPECT_EQ(learner->fetches(), 2u) << "they were on their way";
+  // No grant is here: the next one will require newer weights than the held ones.
+  client.Prefetch(weights.meta());
+  EXPECT_EQ(weights.Refresh(client, 13), 13u);
+  EXPECT_EQ(learner->fetches(), 3u);
+  // Newer ones that are here replace those that would do.
+  client.Prefetch(weights.meta());
+  while (learner->fetches() < 4) ASSERT_LT(clock_.NowMs(), begin_ms_ + kPatienceMs);
+  EXPECT_GE(weights.Refresh(client, 5), 13u);
+}
+
+TEST_F(LearnerClientTest, NothingIsAskedForAheadWhereItIsNotNeeded) {
+  const wire::Answer grants{.grants = {{.number = 1, .version = 1}, {.number = 2, .version = 2}}};
+  for (const bool follow : {false, true}) {  // weights behind a grant, or held ones that will do
+    const std::string in_flight = follow ? "updates.in_flight=1" : "updates.in_flight=2";
+    const auto learner = Serve({.config = ConfigWith(in_flight, "wire.fetch_after_ms=60000")},
+                               {grants, wire::Weights{}});
+    LearnerClient client(Options());
+    ASSERT_TRUE(client.Join() && client.CheckNet(kFingerprint, 16));
+    ASSERT_TRUE(client.NextGrant());
+    client.Prefetch({.term = 1, .version = follow ? 0u : 2u});
+    Weights weights;
+    EXPECT_EQ(weights.Refresh(client, 1), 5u);
+    EXPECT_EQ(learner->fetches(), 0u) << in_flight;
+  }
 }
 
 TEST_F(LearnerClientTest, WeightsComeUnaskedBehindTheOnlyGrant) {

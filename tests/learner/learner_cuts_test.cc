@@ -61,9 +61,10 @@ TEST_F(LearnerCutsTest, AStateComesWithTheCheckpointAndGoesToTheNextActor) {
 
 // Its actors may not have come back, or have gone: the states on the disk are not replaced.
 TEST_F(LearnerCutsTest, ALearnerThatAppliesNothingKeepsTheCutThatItCameFrom) {
-  const auto actor = StartWithActor(kBound + "run.steps=400");
-  Play(*actor);
-  AskToStop();
+  const auto actor = StartWithActor(kBound + "checkpoint.cut_s=60");
+  const wire::Grant grant = actor->NextGrant();
+  AskToStop();  // before the gradient: it brings no other grant then
+  actor->Push(grant, 0.25f);
   SendState(*actor, "the state");
   Wait();
   Discard();

@@ -171,6 +171,18 @@ TEST_F(LearnerTest, WeightsCanBeFetched) {
   fetch(1, -0.5f);  // the same version again
 }
 
+// Otherwise weights that were asked for ahead would be too old for the grant of that update.
+TEST_F(LearnerTest, FetchedWeightsHaveEveryUpdateThatWasDecidedBefore) {
+  const auto actor = StartWithActor("updates.start_with=1\nupdates.in_flight=2");
+  for (std::uint64_t version = 1; version <= 200; ++version) {
+    actor->Push(actor->NextGrant(), 0.5f);
+    actor->Send(wire::Fetch{.version = 0});
+    const auto weights = actor->Wait(wire::Kind::kWeights);
+    ASSERT_TRUE(weights);
+    EXPECT_EQ(weights->header.version, version);
+  }
+}
+
 // An actor with one grant at a time needs the weights at once, so they are sent without a fetch.
 TEST_F(LearnerTest, OverTcpWeightsFollowTheGrantAndNoMemoryIsShared) {
   const auto actor = StartWithActor("updates.start_with=1\nwire.endpoint=tcp://127.0.0.1:0");

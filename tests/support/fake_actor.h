@@ -73,9 +73,7 @@ class FakeActor {
   // The outcome of the next gradient that is answered; grants with it are kept for NextGrant.
   wire::GradientOutcome NextOutcome() {
     while (next_outcomes_.empty() && !testing::Test::HasFailure()) {
-      const wire::Answer answer = NextAnswer();
-      next_outcomes_.insert(next_outcomes_.end(), answer.outcomes.begin(), answer.outcomes.end());
-      grants_.insert(grants_.end(), answer.grants.begin(), answer.grants.end());
+      Keep(NextAnswer());
     }
     if (next_outcomes_.empty()) return {};
     const wire::GradientOutcome next = next_outcomes_.front();
@@ -106,12 +104,14 @@ class FakeActor {
     wire::Body body;
     std::vector<float> tensor;
   };
-  // The next message of `kind`; beats while it waits. Nothing after kPatienceMs.
+  // The next message of `kind`; beats while it waits, and keeps the outcomes and grants that come
+  // before it. Nothing after kPatienceMs.
   std::optional<Heard> Wait(wire::Kind kind) {
     const std::int64_t end = clock_.NowMs() + kPatienceMs;
     while (clock_.NowMs() < end) {
       if (auto heard = TryReceive()) {
         if (heard->header.kind == kind) return heard;
+        if (const auto* answer = std::get_if<wire::Answer>(&heard->body)) Keep(*answer);
         continue;
       }
       std::array<wire::PollItem, 1> item{{{.socket = &socket_}}};
@@ -144,6 +144,10 @@ class FakeActor {
   wire::ElementType sends = wire::ElementType::kF32, receives = wire::ElementType::kF32;
 
  private:
+  void Keep(const wire::Answer& answer) {
+    next_outcomes_.insert(next_outcomes_.end(), answer.outcomes.begin(), answer.outcomes.end());
+    grants_.insert(grants_.end(), answer.grants.begin(), answer.grants.end());
+  }
   std::optional<Heard> TryReceive() {
     wire::Envelope envelope;
     if (!socket_.Receive(envelope)) return std::nullopt;
