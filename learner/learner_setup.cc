@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/room.h"
+#include "learner/apply/schedule.h"
 #include "learner/learner.h"
 #include "learner/storage/run_lock.h"
 
@@ -156,6 +157,9 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options,
   }
   if (config.eval.every_steps > 0 && !snapshot_.shared()) {
     LogWarn("the evaluator cannot see the weights: only those at the end are evaluated");
+  }
+  if (const std::string why = WhyToWarmUp(config_); !options_.resume && !why.empty()) {
+    LogWarn("{}", why);
   }
   if (options_.exact && options_.resume && !start.actors) {
     LogWarn("{} has no states of actors: all of them begin afresh", start.checkpoint);

@@ -105,8 +105,7 @@ void Pipeline::Launch(const Judge::Update& decided) {
 
   // 2. Read the learning rate's schedule at the samples applied before this update.
   lr_ = LearningRate(config_.optimizer, config_.run.steps, steps_, samples) *
-        LinearScale(config_.optimizer, samples,
-                    static_cast<std::uint64_t>(config_.samples_per_gradient()));
+        LrScale(config_.optimizer, samples);
   const std::uint64_t before = std::exchange(steps_, steps_ + samples);
 
   // 3. Describe the update: the mean of its gradients, weighted by their samples.

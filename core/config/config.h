@@ -109,6 +109,7 @@ struct OptimizerConfig {
   double beta1 = 0.9, beta2 = 0.999;  // adam
   double clip_norm = 0.5;             // global norm, in the actor; 0 = off
   LrScaling scale_lr = LrScaling::kNone;
+  std::int64_t lr_samples = 0;  // of the updates that lr is for; 0 is "auto" = those of a gradient
   friend bool operator==(const OptimizerConfig&, const OptimizerConfig&) = default;
 };
 

@@ -274,6 +274,7 @@ void ResolveAuto(Config& config, const std::string& file, std::int64_t actors_th
     value = resolved;
     config.automatic.emplace_back(key);
   };
+  resolve("optimizer.lr_samples", config.optimizer.lr_samples, config.samples_per_gradient());
   resolve("updates.start_with", updates.start_with, config.actors.count);
   resolve("updates.gradients", updates.gradients,
           GradientsFor(config.actors.count, config.staleness.bound));

@@ -118,6 +118,7 @@ const std::vector<ConfigKey>& Table() {
       {KEY(optimizer, beta2), NumberRule{.low = 0, .high = 1, .high_open = true}},
       {KEY(optimizer, clip_norm), NumberRule{0, 1e6}},
       WORDS(optimizer, scale_lr),
+      {KEY(optimizer, lr_samples), IntegerRule{1, kMany, "auto"}},
 
       {KEY(updates, gradients), IntegerRule{1, 1024, "auto"}},
       {KEY(updates, in_flight), IntegerRule{1, 16, "auto"}},

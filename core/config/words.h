@@ -55,8 +55,8 @@ enum class EpsilonPlace : std::uint8_t { kOutside, kInside };
 constexpr auto WordsOf(EpsilonPlace) { return std::array{"outside", "inside"}; }
 
 // optimizer.scale_lr
-enum class LrScaling : std::uint8_t { kNone, kLinear };
-constexpr auto WordsOf(LrScaling) { return std::array{"none", "linear"}; }
+enum class LrScaling : std::uint8_t { kNone, kLinear, kSqrt };
+constexpr auto WordsOf(LrScaling) { return std::array{"none", "linear", "sqrt"}; }
 
 // staleness.on_exceed
 enum class OnExceed : std::uint8_t { kWait, kDrop };

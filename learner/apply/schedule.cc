@@ -1,5 +1,7 @@
 #include "learner/apply/schedule.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -39,11 +41,26 @@ double EntropyCoef(const LossConfig& config, std::uint64_t run_steps, std::uint6
   return config.entropy * remaining + config.entropy_end * (1 - remaining);
 }
 
-double LinearScale(const OptimizerConfig& config, std::uint64_t samples,
-                   std::uint64_t samples_per_gradient) {
+double LrScale(const OptimizerConfig& config, std::uint64_t samples) {
   if (config.scale_lr == LrScaling::kNone) return 1;
-  CHECK(samples_per_gradient > 0, "a gradient needs samples");
-  return static_cast<double>(samples) / static_cast<double>(samples_per_gradient);
+  CHECK(config.lr_samples > 0, "optimizer.lr_samples is not resolved");
+  const double times = static_cast<double>(samples) / static_cast<double>(config.lr_samples);
+  return config.scale_lr == LrScaling::kSqrt ? std::sqrt(times) : times;
+}
+
+std::string WhyToWarmUp(const Config& config) {
+  constexpr double kBold = 2;
+  const OptimizerConfig& optimizer = config.optimizer;
+  if (optimizer.scale_lr != LrScaling::kLinear || optimizer.warmup_steps > 0) return "";
+  const std::int64_t gradients =
+      config.staleness.bound == 0 ? config.actors.count : config.updates.gradients;
+  const double times =
+      LrScale(optimizer, static_cast<std::uint64_t>(gradients * config.samples_per_gradient()));
+  if (times <= kBold) return "";
+  return fmt::format(
+      "optimizer.scale_lr = \"linear\" makes the steps {:.3g} times as long from the first update "
+      "on, which often diverges: set optimizer.warmup_steps, to {} for example",
+      times, config.run.steps / 10);
 }
 
 double DampingScale(const StalenessConfig& config, std::span<const Contribution> contributions) {

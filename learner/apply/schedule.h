@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "core/config/config.h"
 
@@ -21,11 +22,14 @@ double LearningRate(const OptimizerConfig& config, std::uint64_t run_steps,
 // factor in every step ("exponential"; both ends are above 0).
 double EntropyCoef(const LossConfig& config, std::uint64_t run_steps, std::uint64_t steps_applied);
 
-// Returns the factor of optimizer.scale_lr: 1 for "none"; samples / samples_per_gradient for
-// "linear" (Goyal et al. 2017). `samples`: of the whole update. `samples_per_gradient`:
-// envs_per_actor * unroll.
-double LinearScale(const OptimizerConfig& config, std::uint64_t samples,
-                   std::uint64_t samples_per_gradient);
+// Returns the factor of optimizer.scale_lr for an update of `samples`: 1 for "none"; with r =
+// samples / optimizer.lr_samples, r for "linear" (Goyal et al. 2017, arXiv 1706.02677) and the root
+// of r for "sqrt" (Malladi et al. 2022, arXiv 2205.10287).
+double LrScale(const OptimizerConfig& config, std::uint64_t samples);
+
+// Returns a sentence if the usual updates of this run take such long steps from the first one on
+// that a warm-up is due, else "".
+std::string WhyToWarmUp(const Config& config);
 
 // One gradient of an update, as DampingScale sees it.
 struct Contribution {

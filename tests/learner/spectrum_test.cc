@@ -118,8 +118,7 @@ class Timeline {
       text += fmt::format(", step x {:.3g}", DampingScale(config_.staleness, parts));
     }
     if (config_.optimizer.scale_lr != LrScaling::kNone) {
-      const auto m = static_cast<std::uint64_t>(config_.samples_per_gradient());
-      text += fmt::format(", rate x {:.3g}", LinearScale(config_.optimizer, n, m));
+      text += fmt::format(", rate x {:.3g}", LrScale(config_.optimizer, n));
     }
     return text;
   }

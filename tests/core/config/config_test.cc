@@ -23,7 +23,8 @@ TEST(Config, AnEmptyFileIsTheDefaultsResolved) {
   expected.actors.count = expected.updates.start_with = UsableCores();
   expected.net.kind = NetKind::kMinatar;
   expected.updates.in_flight = 2;  // nothing bounds the staleness
-  expected.automatic = {"updates.start_with", "updates.in_flight"};
+  expected.optimizer.lr_samples = 32 * 5;
+  expected.automatic = {"optimizer.lr_samples", "updates.start_with", "updates.in_flight"};
   EXPECT_EQ(config, expected);
 }
 

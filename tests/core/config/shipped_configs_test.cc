@@ -100,6 +100,7 @@ TEST(ShippedConfigs, SimulatedFleetsPlayBreakoutAsItIsTrained) {
     config.actors = breakout.actors;
     config.updates = breakout.updates;
     config.automatic = breakout.automatic;
+    config.optimizer.lr_samples = breakout.optimizer.lr_samples;
     config.staleness = breakout.staleness;
     config.simulate = breakout.simulate;
     EXPECT_EQ(config, breakout) << entry.path();

@@ -1,11 +1,14 @@
 #include "learner/apply/schedule.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <vector>
 
 namespace starling::learner {
 namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
 
 TEST(LearningRate, FollowsItsScheduleAndWarmUp) {
   constexpr std::uint64_t kEnd = ~std::uint64_t{0};
@@ -69,14 +72,35 @@ TEST(EntropyCoef, GoesFromOneValueToTheOtherAndStays) {
   }
 }
 
-TEST(LinearScale, FollowsTheSamplesOfTheUpdate) {
-  OptimizerConfig config;
-  config.scale_lr = LrScaling::kNone;
-  EXPECT_EQ(LinearScale(config, 480, 160), 1);
+TEST(LrScale, FollowsTheSamplesOfTheUpdate) {
+  OptimizerConfig config{.lr_samples = 160};
+  EXPECT_EQ(LrScale(config, 480), 1);
   config.scale_lr = LrScaling::kLinear;
-  EXPECT_EQ(LinearScale(config, 160, 160), 1);
-  EXPECT_EQ(LinearScale(config, 480, 160), 3);  // three actors' gradients in one update
-  EXPECT_EQ(LinearScale(config, 80, 160), 0.5);
+  EXPECT_EQ(LrScale(config, 160), 1);
+  EXPECT_EQ(LrScale(config, 480), 3);  // three actors' gradients in one update
+  EXPECT_EQ(LrScale(config, 80), 0.5);
+  config.scale_lr = LrScaling::kSqrt;
+  EXPECT_EQ(LrScale(config, 160), 1);
+  EXPECT_EQ(LrScale(config, 640), 2);
+  EXPECT_EQ(LrScale(config, 40), 0.5);
+}
+
+// 8 actors of 32 envs x 5 steps, and a rate that was tuned with 160 samples.
+TEST(WhyToWarmUp, SpeaksOfLongFirstSteps) {
+  const auto why = [](const std::vector<std::string>& more) {
+    std::vector<std::string> all = {"actors.count=8", "run.steps=1000000",
+                                    "optimizer.scale_lr=linear"};
+    all.insert(all.end(), more.begin(), more.end());
+    return WhyToWarmUp(ParseConfig("", "x.toml", all));
+  };
+  EXPECT_THAT(why({"updates.gradients=4"}),
+              AllOf(HasSubstr("4 times as long"), HasSubstr("optimizer.warmup_steps, to 100000")));
+  EXPECT_THAT(why({"staleness.bound=0"}), HasSubstr("8 times as long"));
+  EXPECT_THAT(why({"optimizer.lr_samples=40"}), HasSubstr("4 times as long"));
+  EXPECT_EQ(why({"updates.gradients=2"}), "");
+  EXPECT_EQ(why({"updates.gradients=4", "optimizer.warmup_steps=1"}), "");
+  EXPECT_EQ(why({"updates.gradients=4", "optimizer.scale_lr=sqrt"}), "");
+  EXPECT_EQ(why({"updates.gradients=4", "optimizer.lr_samples=640"}), "");
 }
 
 TEST(DampingScale, IsTheWeightedMeanOfTheInverseStaleness) {
