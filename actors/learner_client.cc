@@ -41,6 +41,8 @@ bool LearnerClient::Push(const wire::Grant& grant, const wire::SnapshotMeta& met
   wire::Gradient body = GradientMessage(gradient, std::move(episodes));
   body.grant = grant.number;
   body.buffer = session.space.buffer();
+  // The next grant will be waited for: so will its weights.
+  body.weights = !session.reader && session.grants.empty() ? 1 : 0;
   body.wait_us = wait_us_;
   body.refresh_us = refresh_us_;
   body.push_us = std::exchange(push_us_, 0);
@@ -152,7 +154,7 @@ void LearnerClient::Handle(wire::Envelope envelope, const wire::Message& message
   // 1. Every message shows that the learner is alive.
   if (state_ == ClientState::kJoined) {
     session.deadlines.silence = clock_.NowMs() + Ms(session.config.wire.timeout_s);
-    session.deadlines.bytes.reset();
+    session.deadlines.bytes = session.socket->BytesReceived();
   }
   // 2. A welcome or a leave needs no membership; all others must be for this membership.
   if (const auto* welcome = std::get_if<wire::Welcome>(&message.body)) {
@@ -178,8 +180,6 @@ void LearnerClient::Handle(wire::Envelope envelope, const wire::Message& message
 void LearnerClient::OnWelcome(const wire::Header& header, const wire::Welcome& welcome) {
   session_->welcome = welcome;
   session_->config = ParseConfig(welcome.config, "the learner's configuration");
-  // Without shared memory, to an actor that holds one grant at a time.
-  session_->weights_follow = welcome.snapshot.empty() && session_->config.updates.in_flight == 1;
   if (!session_->proven && !DiscardPaths()) return;
   session_->header = {.slot = header.slot,
                       .incarnation = header.incarnation,
@@ -222,7 +222,7 @@ void LearnerClient::OnAnswer(const wire::Answer& answer) {
   }
   if (answer.cut > 0) session_->cut = answer.cut;
   session_->grants.insert(session_->grants.end(), answer.grants.begin(), answer.grants.end());
-  if (!answer.grants.empty() && session_->weights_follow) session_->ExpectWeights(clock_.NowMs());
+  if (answer.weights > 0) session_->ExpectWeights(clock_.NowMs());
 }
 
 // ---- time

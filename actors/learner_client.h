@@ -61,6 +61,10 @@ class FetchedWeights {
   void GiveUp() { coming_ = 0; }
   std::int64_t coming() const { return coming_; }
   bool MustAsk(std::int64_t now_ms) const { return coming_ == 0 || now_ms >= again_ms_; }
+  // Weights of `version` or newer are here, or may be on their way.
+  bool MaySuit(std::uint64_t version) const {
+    return coming_ > 0 || (here_ && here_->meta.version >= version);
+  }
 
   // `message` points into the envelope. Replaces earlier weights.
   void Add(wire::Envelope envelope, const wire::Message& message);
@@ -119,9 +123,9 @@ class LearnerClient {
   // REQUIRES: both are unchanged since the last call, but for rounding to wire.weights.
   bool Refresh(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
 
-  // Asks for the weights of the next unroll, so that they come in while this one's gradient is
-  // computed; `held` describes the weights of this one. Does nothing where the next ones need not
-  // be asked for: in shared memory, behind a grant, or if the held ones will do.
+  // If the next grant is here and requires newer weights than those that `held` describes, asks for
+  // them, so that they come in while a gradient is computed. Does nothing if they are in shared
+  // memory or on their way. (The weights for a grant that is not here yet follow it: Push.)
   void Prefetch(const wire::SnapshotMeta& held);
 
   // The memory for the next gradient: shared with the learner if it shares memory.
@@ -141,7 +145,7 @@ class LearnerClient {
   // When something is overdue, in milliseconds.
   struct Deadlines {
     std::int64_t silence = 0;  // the learner is lost if it has sent nothing by then
-    // Received over its connection when it was last looked at; nullopt: a message has come since.
+    // Received over its connection at the last message or IsArriving; nullopt: unknown.
     std::optional<std::uint64_t> bytes{};
     std::int64_t answer = 0;    // ... or has not answered the last gradient
     std::int64_t endpoint = 0;  // next check for a new learner
@@ -155,9 +159,8 @@ class LearnerClient {
     std::unique_ptr<wire::ClientSocket> socket;
     wire::Welcome welcome{};
     Config config{};
-    bool weights_follow = false;  // the learner sends weights right after a grant
-    wire::Header header{};        // slot, incarnation, term, session and fingerprint of the welcome
-    std::uint64_t sequence = 0;   // of the last message sent
+    wire::Header header{};       // slot, incarnation, term, session and fingerprint of the welcome
+    std::uint64_t sequence = 0;  // of the last message sent
     Deadlines deadlines{};
 
     std::deque<wire::Grant> grants{};

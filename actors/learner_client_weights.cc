@@ -154,22 +154,16 @@ bool LearnerClient::Fetch(std::uint64_t version, std::span<float> weights,
 bool LearnerClient::Ask(std::uint64_t version) {
   if (!SendSoon(++session_->sequence, wire::Fetch{.version = version})) return false;
   session_->ExpectWeights(clock_.NowMs());
-  IsArriving();  // counts from here
   return true;
 }
 
-// The learner answers with every update that it had decided on when it was asked. So the weights
-// are those that a grant from before then requires.
 void LearnerClient::Prefetch(const wire::SnapshotMeta& held) {
   const std::int64_t begin = real_.NowNs();
   Session& session = *session_;
-  if (session.weights_follow || (session.reader && !session.shards) || !Pump(0)) return;
-  // A grant that has not come yet requires newer weights than any that are here.
-  const std::uint64_t version =
-      session.grants.empty() ? held.version + 1 : session.grants.front().version;
-  if (held.version >= version) return;
-  const bool room = session.fetched.coming() < session.config.updates.in_flight;
-  if (!session.reader && room) Ask(version);
+  if ((session.reader && !session.shards) || !Pump(0) || session.grants.empty()) return;
+  const std::uint64_t version = session.grants.front().version;
+  const bool first_is_old = (session.shards ? session.first_meta : held).version < version;
+  if (!session.reader && first_is_old && !session.fetched.MaySuit(version)) Ask(version);
   if (session.shards) session.shards->Prefetch(version);
   prefetch_us_ = UsSince(begin);
 }

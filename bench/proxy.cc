@@ -19,8 +19,10 @@ using asio::ip::tcp;
 using boost::system::error_code;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kChunk = 16 * 1024;     // bytes read at once
-constexpr std::size_t kUnderWay = 64 * 1024;  // bytes held in a direction: beyond, it is not read
+constexpr std::size_t kChunk = 16 * 1024;  // bytes read at once
+// Bytes held in a direction, as the window of a connection: beyond, it is not read. A delayed one
+// needs a window as large as what it carries in that time.
+constexpr std::size_t kUnderWay = 64 * 1024, kUnderWayDelayed = 4 * 1024 * 1024;
 
 struct Traffic {
   std::array<std::atomic<std::uint64_t>, 2> forwarded{};
@@ -92,8 +94,8 @@ class Pair : public std::enable_shared_from_this<Pair> {
   void Read(std::size_t from) {
     Line& line = lines_[from];
     line.started = true;
-    if (!open_ || line.ended || line.reading || ways_[from].stalled || line.held >= kUnderWay)
-      return;
+    const std::size_t window = ways_[from].delay.count() > 0 ? kUnderWayDelayed : kUnderWay;
+    if (!open_ || line.ended || line.reading || ways_[from].stalled || line.held >= window) return;
     line.reading = true;
     const std::size_t rate = ways_[from].bytes_per_s;
     const std::size_t most = rate == 0 ? kChunk : std::clamp<std::size_t>(rate / 50, 1, kChunk);

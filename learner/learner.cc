@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sys/eventfd.h>
 
-#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <system_error>
@@ -272,8 +271,10 @@ bool Learner::Receive(Arrived arrived, double other_square) {
     if (gradient.tensor.values.empty()) gradient.tensor = message.Widened();
     gradient.tensor = wire::HoldWith(std::move(arrived.envelope), std::move(gradient.tensor));
   }
+  const bool wants_weights = gradient.body.weights != 0;
   const auto [outcome, sender] = engine_.Receive(std::move(gradient));
   if (sender) {
+    sender->wants_weights |= wants_weights;
     membership_.Heard(*sender, peer);
     watch_.Count(clock_.NowMs(), outcome);
   }
@@ -296,8 +297,7 @@ void Learner::OnFetch(const wire::Header& header) {
   Member* member = engine_.SenderOf(header);
   if (!member) return;
   membership_.Heard(*member, member->peer);
-  // With every update that is decided: a grant that requires it may be on its way.
-  SendWeights(member->slot, engine_.judge().version());
+  SendWeights(*member);
 }
 
 void Learner::ReloadKeys() {
@@ -321,7 +321,6 @@ void Learner::Publish() {
     engine_.Advance();  // the applier has room again
   }
   SendReplies();
-  CopyWeights();
 }
 
 void Learner::SendReplies() {
@@ -333,37 +332,39 @@ void Learner::SendReplies() {
     first_grant_ns_ = real_.NowNs();
     times_ = {};  // the time before is no part of training
   }
-  // 2. Send the answers. An actor over tcp that holds one grant at a time waits for its weights:
-  // they follow the grant.
+  // 2. Send the answers, and weights behind the grants of those that wait for both.
   const Outbox::Sent sent = outbox_.SendAnswers(engine_.roster());
-  const bool weights_follow = !beacon_ && config_.updates.in_flight == 1;
-  for (const std::uint32_t slot : sent.granted) {
-    if (weights_follow) SendWeights(slot, engine_.published());
-  }
+  for (const std::uint32_t slot : sent.want_weights) SendWeights(*engine_.roster().Find(slot));
   // 3. An actor whose answers are lost would wait for them, so it must join again.
   for (const auto& [slot, why] : sent.lost) {
     if (engine_.roster().Find(slot)) membership_.Remove(slot, why);
   }
 }
 
-// Sends the newest weights to `slot` when they are of `version` or newer.
-void Learner::SendWeights(std::uint32_t slot, std::uint64_t version) {
-  copy_for_.push_back(slot);
-  copy_version_ = std::max(copy_version_, version);
-  CopyWeights();
+// Sends the newest weights, once there is a copy of them.
+void Learner::SendWeights(Member& member) {
+  if (std::exchange(member.weights_due, true)) return;
+  copy_for_.push_back(member.slot);
+  if (!copying_) CopyWeights();  // the one under way may be too old
 }
 
 // Makes a copy of the newest weights unless there is one, and sends it to all that wait for it.
 void Learner::CopyWeights() {
-  if (copying_ || copy_for_.empty() || engine_.published() < copy_version_) return;
-  copying_ = true;
   copied_for_ = std::exchange(copy_for_, {});
+  for (const std::uint32_t slot : copied_for_) {
+    if (Member* member = engine_.roster().Find(slot)) member->weights_due = false;
+  }
   if (newest_weights_.fresh()) return SendCopy();
-  copies_.Run([this] { newest_weights_.Refresh(); }, [this] { SendCopy(); });
+  copying_ = true;
+  copies_.Run([this] { newest_weights_.Refresh(); },
+              [this] {
+                copying_ = false;
+                SendCopy();
+                if (!copy_for_.empty()) CopyWeights();
+              });
 }
 
 void Learner::SendCopy() {
-  copying_ = false;
   const wire::SnapshotMeta& meta = newest_weights_.meta();
   for (const std::uint32_t slot : std::exchange(copied_for_, {})) {
     const Member* member = engine_.roster().Find(slot);
@@ -371,7 +372,6 @@ void Learner::SendCopy() {
     outbox_.SendTensor(*member, wire::Weights{.steps = meta.steps, .entropy = meta.entropy},
                        newest_weights_.values(), meta.version);
   }
-  CopyWeights();
 }
 
 // Since the first grant of this term.

@@ -147,7 +147,7 @@ class Learner {
   // publish, answer
   void Publish();
   void SendReplies();
-  void SendWeights(std::uint32_t slot, std::uint64_t version);
+  void SendWeights(Member& member);
   void CopyWeights();
   void SendCopy();
   wire::Welcome MakeWelcome() const;
@@ -178,10 +178,8 @@ class Learner {
   Membership membership_;
   StatusReporter reporter_;
 
-  // Slots that wait for a copy of the newest weights: those of the copy under way, and of the next,
-  // which has to be of copy_version_ or newer.
+  // Slots that wait for a copy of the newest weights: those of the copy under way, and of the next.
   std::vector<std::uint32_t> copied_for_, copy_for_;
-  std::uint64_t copy_version_ = 0;
   bool copying_ = false;  // the background owns newest_weights_
 
   std::optional<std::int64_t> seeking_ms_;  // since when grants are withheld for a checkpoint

@@ -34,9 +34,12 @@ Outbox::Sent Outbox::SendAnswers(Roster& roster) {
       waiting_.push_back(slot);
       continue;
     }
+    const bool weights = member->wants_weights && !member->unsent.grants.empty();
+    member->unsent.weights = weights ? 1 : 0;
     switch (Send(*member, member->unsent)) {
       case wire::SendStatus::kSent:
-        if (!member->unsent.grants.empty()) sent.granted.push_back(slot);
+        if (weights) sent.want_weights.push_back(slot);
+        member->wants_weights &= !weights;
         member->unsent = {};
         break;
       case wire::SendStatus::kFull:

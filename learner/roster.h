@@ -40,6 +40,8 @@ struct Member {
   std::string successor{};          // a connection that has asked for this slot once
   bool welcomed = true;             // its welcome was sent; answers wait for that
   wire::Answer unsent{};            // waits to be sent (learner/outbox.h)
+  bool wants_weights = false;       // behind its next grant
+  bool weights_due = false;         // it waits for a copy of the newest weights
   // nullptr: its gradients come in messages.
   std::unique_ptr<wire::GradientBuffers> buffers{};
 };

@@ -57,6 +57,7 @@ void Visit(auto& visit, Is<Welcome> auto& welcome) {
 void Visit(auto& visit, Is<Gradient> auto& gradient) {
   visit("grant", gradient.grant);
   visit("buffer", gradient.buffer);
+  visit("weights", gradient.weights);
   visit("samples", gradient.samples);
   visit("norm", gradient.norm);
   visit("ploss", gradient.policy_loss);
@@ -75,6 +76,7 @@ void Visit(auto& visit, Is<Answer> auto& answer) {
   visit("outcomes", answer.outcomes, kMaxOutcomes);
   visit("grants", answer.grants, kMaxGrants);
   visit("cut", answer.cut);
+  visit("weights", answer.weights);
 }
 void Visit(auto&, Is<Heartbeat> auto&) {}
 void Visit(auto& visit, Is<Fetch> auto& fetch) { visit("version", fetch.version); }

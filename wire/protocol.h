@@ -140,8 +140,9 @@ struct Episode {
 // Base version and term are in the header. The reals are unchecked values of the peer: a receiver
 // that averages them checks that they are finite.
 struct Gradient {
-  std::uint64_t grant = 0;   // number of the grant it spends
-  std::uint32_t buffer = 0;  // location of the values: 0: the tensor, k > 0: buffer k - 1
+  std::uint64_t grant = 0;    // number of the grant it spends
+  std::uint32_t buffer = 0;   // location of the values: 0: the tensor, k > 0: buffer k - 1
+  std::uint32_t weights = 0;  // 1: send weights behind the next grant
   std::uint32_t samples = 0;
   double norm = 0;  // global L2 norm before clipping
   double policy_loss = 0, value_loss = 0, entropy = 0;
@@ -193,11 +194,13 @@ struct GradientOutcome {
 
 // All that one turn of the learner's loop has for an actor: the outcomes of its gradients, in the
 // order of the decisions, and new grants. Either may be empty. With `cut` the actor sends its state
-// before it spends a grant: it belongs to the checkpoint of this version.
+// before it spends a grant: it belongs to the checkpoint of this version. With `weights` a message
+// with weights follows that suit all grants up to here.
 struct Answer {
   std::vector<GradientOutcome> outcomes{};
   std::vector<Grant> grants{};
-  std::uint64_t cut = 0;  // 0: none
+  std::uint64_t cut = 0;      // 0: none
+  std::uint32_t weights = 0;  // 1: they follow
   friend bool operator==(const Answer&, const Answer&) = default;
 };
 
@@ -205,7 +208,6 @@ struct Heartbeat {
   friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
 };
 
-// It is answered when every update that the learner has decided by then is in the weights.
 struct Fetch {
   std::uint64_t version = 0;  // lowest version that serves
   friend bool operator==(const Fetch&, const Fetch&) = default;

@@ -60,7 +60,7 @@ std::string WhyToWarmUp(const Config& config) {
   return fmt::format(
       "optimizer.scale_lr = \"linear\" makes the steps {:.3g} times as long from the first update "
       "on, which often diverges: set optimizer.warmup_steps, to {} for example",
-      times, config.run.steps / 10);
+      times, std::max<std::uint64_t>(1, config.run.steps / 10));
 }
 
 double DampingScale(const StalenessConfig& config, std::span<const Contribution> contributions) {

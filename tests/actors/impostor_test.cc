@@ -38,7 +38,7 @@ class ImpostorTest : public testing::Test {
   }
   // Runs an actor against a learner on `endpoint`. Returns the error that ends it.
   std::string Run(const std::string& endpoint, const OwnSettings& own = {}) {
-    const ScriptedLearner learner(endpoint, Evil());
+    ScriptedLearner learner(endpoint, Evil());
     const ClientOptions options{.find_endpoint = [&] { return learner.endpoint(); },
                                 .connect_timeout_s = 60};
     std::string text;
@@ -84,7 +84,7 @@ TEST_F(ImpostorTest, OpensNoFileAndNoSocketOverPlainTcp) {
   wire::SnapshotWriter weights(dir_ / "weights", 16, kFingerprint, 1);
   wire::GradientBuffers buffers(dir_ / "buffers", 2, 16);
   const auto join = [&](const wire::Welcome& names, std::string& text) {
-    const ScriptedLearner learner("tcp://127.0.0.1:*", names);
+    ScriptedLearner learner("tcp://127.0.0.1:*", names);
     LearnerClient client({.find_endpoint = [&] { return learner.endpoint(); }});
     if (!client.Join()) {
       text = client.text();

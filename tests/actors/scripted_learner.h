@@ -6,8 +6,10 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <mutex>
 #include <optional>
+#include <semaphore>
 #include <string>
 #include <thread>
 #include <utility>
@@ -46,14 +48,20 @@ class ScriptedLearner {
     return heard_states_ > 0 ? std::optional(heard_state_) : std::nullopt;
   }
   // Waits for a gradient; whether it brought a tensor of so many floats.
-  bool HeardGradient(std::size_t floats) const {
-    gradient_floats_.wait(kNone);
+  bool HeardGradient(std::size_t floats) {
+    NextGradient();
     return gradient_floats_ == floats;
+  }
+  // Waits for the next gradient.
+  wire::Gradient NextGradient() {
+    heard_gradients_.acquire();
+    const std::lock_guard lock(mutex_);
+    wire::Gradient next = gradients_.front();
+    gradients_.pop_front();
+    return next;
   }
 
  private:
-  static constexpr std::size_t kNone = ~std::size_t{0};
-
   void Serve() {
     while (!stop_) {
       std::array<wire::PollItem, 1> item{{{.socket = &socket_}}};
@@ -79,8 +87,10 @@ class ScriptedLearner {
           heard_state_ += part->bytes;
           heard_states_ += part->offset + part->bytes.size() == part->total ? 1 : 0;
         } else if (decoded.message.header.kind == wire::Kind::kGradient) {
+          const std::lock_guard lock(mutex_);
           gradient_floats_ = decoded.message.header.count;
-          gradient_floats_.notify_all();
+          gradients_.push_back(std::get<wire::Gradient>(decoded.message.body));
+          heard_gradients_.release();
         } else if (decoded.message.header.kind == wire::Kind::kHeartbeat) {
           Send(envelope.peer(), wire::Heartbeat{});  // who asked may have gone
         }
@@ -113,7 +123,9 @@ class ScriptedLearner {
   std::string heard_state_;
   int heard_states_ = 0;
   std::atomic<bool> stop_ = false;
-  std::atomic<std::size_t> gradient_floats_ = kNone;
+  std::atomic<std::size_t> gradient_floats_ = 0;
+  std::deque<wire::Gradient> gradients_;
+  std::counting_semaphore<> heard_gradients_{0};
   std::atomic<std::uint64_t> fetches_ = 0;
   std::thread thread_;
 };

@@ -87,6 +87,8 @@ TEST_F(LargeNetTest, GradientsInSharedMemory) {
 
 TEST_F(LargeNetTest, GradientsAndWeightsOverTcp) {
   const auto actor = StartWithActor("updates.start_with=1\nwire.endpoint=tcp://127.0.0.1:0");
+  actor->wants_weights = true;
+  actor->Send(wire::Fetch{.version = 0});
   for (int i = 1; i <= 3; ++i) {
     const wire::Grant grant = actor->NextGrant();
     const auto weights = actor->Wait(wire::Kind::kWeights);  // behind the grant

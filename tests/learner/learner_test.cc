@@ -171,33 +171,22 @@ TEST_F(LearnerTest, WeightsCanBeFetched) {
   fetch(1, -0.5f);  // the same version again
 }
 
-// Otherwise weights that were asked for ahead would be too old for the grant of that update.
-TEST_F(LearnerTest, FetchedWeightsHaveEveryUpdateThatWasDecidedBefore) {
-  const auto actor = StartWithActor("updates.start_with=1\nupdates.in_flight=2");
-  for (std::uint64_t version = 1; version <= 200; ++version) {
-    actor->Push(actor->NextGrant(), 0.5f);
-    actor->Send(wire::Fetch{.version = 0});
-    const auto weights = actor->Wait(wire::Kind::kWeights);
-    ASSERT_TRUE(weights);
-    EXPECT_EQ(weights->header.version, version);
-  }
-}
-
-// An actor with one grant at a time needs the weights at once, so they are sent without a fetch.
-TEST_F(LearnerTest, OverTcpWeightsFollowTheGrantAndNoMemoryIsShared) {
+// An actor that has no grant left waits for the next one and for its weights: they come together.
+TEST_F(LearnerTest, OverTcpWeightsFollowTheGrantIfTheGradientWantsThemAndNoMemoryIsShared) {
   const auto actor = StartWithActor("updates.start_with=1\nwire.endpoint=tcp://127.0.0.1:0");
   EXPECT_EQ(actor->welcome.snapshot, "");
-  const auto follow = [&](std::uint64_t version, float value) {
-    const auto weights = actor->Wait(wire::Kind::kWeights);
-    ASSERT_TRUE(weights);
-    EXPECT_EQ(weights->header.version, version);
-    EXPECT_THAT(weights->tensor, Each(FloatNear(value, 1e-6f)));
-  };
-  const auto grant = actor->NextGrant();
-  follow(0, 0);
-  actor->Push(grant, 0.5f);
-  EXPECT_EQ(actor->NextGrant().version, 1u);
-  follow(1, -0.5f);
+  actor->wants_weights = true;
+  actor->Push(actor->NextGrant(), 0.5f);
+  const auto answer = actor->NextAnswer();
+  EXPECT_EQ(answer.weights, 1u);
+  ASSERT_EQ(answer.grants.size(), 1u);
+  const auto weights = actor->Wait(wire::Kind::kWeights);
+  ASSERT_TRUE(weights);
+  EXPECT_EQ(weights->header.version, 1u);
+  EXPECT_THAT(weights->tensor, Each(FloatNear(-0.5f, 1e-6f)));
+  actor->wants_weights = false;
+  actor->Push(answer.grants[0], 0.5f);
+  EXPECT_EQ(actor->NextAnswer().weights, 0u);
   EXPECT_EQ(wire::RuntimeDir::FindSnapshot(root(), dir_.path()), std::nullopt);
 }
 

@@ -49,17 +49,35 @@ class OutboxTest : public EngineFixture {
                  }};
 };
 
+// Once, and behind a grant: without one the actor does not need them.
+TEST_F(OutboxTest, WeightsArePromisedBehindTheNextGrantOfOneWhoWantsThem) {
+  At(0).wants_weights = true;
+  outbox_.Add(At(0), OutcomeOf(1));
+  EXPECT_THAT(Send(SendStatus::kSent).want_weights, IsEmpty());
+  for (const std::uint64_t number : {5, 6}) {
+    outbox_.Add(At(0), {.grants = {{.number = number, .version = 0}}});
+    outbox_.Add(At(1), {.grants = {{.number = number + 10, .version = 0}}});
+    const std::vector<std::uint32_t> told = Send(SendStatus::kSent).want_weights;
+    EXPECT_EQ(told, number == 5 ? std::vector<std::uint32_t>{0} : std::vector<std::uint32_t>{});
+  }
+  ASSERT_EQ(sent_.size(), 5u);
+  EXPECT_EQ(sent_[0].weights, 0u);
+  EXPECT_EQ(sent_[1].weights, 1u);
+  for (std::size_t i = 2; i < 5; ++i) EXPECT_EQ(sent_[i].weights, 0u) << i;
+}
+
 TEST_F(OutboxTest, AFullQueueKeepsTheAnswerAndTheNextTurnSendsAllOfItAtOnce) {
   outbox_.Add(At(0), OutcomeOf(1));
   outbox_.Add(At(0), {.grants = {{.number = 5, .version = 0}}});
+  At(0).wants_weights = true;
   for (int turn = 0; turn < 3; ++turn) {
     const Outbox::Sent sent = Send(SendStatus::kFull);
     EXPECT_THAT(sent.lost, IsEmpty());
-    EXPECT_THAT(sent.granted, IsEmpty());
+    EXPECT_THAT(sent.want_weights, IsEmpty());
     EXPECT_TRUE(outbox_.waiting());
   }
   outbox_.Add(At(0), OutcomeOf(2));
-  EXPECT_THAT(Send(SendStatus::kSent).granted, ElementsAre(0));
+  EXPECT_THAT(Send(SendStatus::kSent).want_weights, ElementsAre(0));
   EXPECT_FALSE(outbox_.waiting());
   ASSERT_EQ(sent_.size(), 1u);
   EXPECT_THAT(sent_[0].outcomes, ElementsAre(OutcomeOf(1).outcomes[0], OutcomeOf(2).outcomes[0]));

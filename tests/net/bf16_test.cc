@@ -32,6 +32,11 @@ void ExpectRounded(float value, Bfloat16 expected) {
     EXPECT_EQ(out.back(), 0x5555) << "written behind the end";
     out.pop_back();
     EXPECT_EQ(out, std::vector<Bfloat16>(x.size(), expected)) << value << ", " << n;
+    Floats rounded = x;
+    RoundToBfloat16(rounded);
+    for (const float one : rounded) {
+      EXPECT_EQ(std::bit_cast<std::uint32_t>(one), std::uint32_t{expected} << 16) << value;
+    }
   }
 }
 

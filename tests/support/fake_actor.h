@@ -45,7 +45,10 @@ class FakeActor {
   void Push(const wire::Grant& grant, std::uint64_t base, const std::vector<float>& values,
             std::uint32_t samples = 4) {
     header.version = base;
-    Send(wire::Gradient{.grant = grant.number, .samples = samples}, values);
+    Send(
+        wire::Gradient{
+            .grant = grant.number, .weights = wants_weights ? 1u : 0u, .samples = samples},
+        values);
   }
 
   void Send(const wire::Body& body, std::span<const float> tensor = {}) {
@@ -141,6 +144,7 @@ class FakeActor {
   wire::Welcome welcome;
   std::vector<wire::Outcome> outcomes;
   bool beats = true;
+  bool wants_weights = false;  // behind the grants that answer its gradients
   wire::ElementType sends = wire::ElementType::kF32, receives = wire::ElementType::kF32;
 
  private:

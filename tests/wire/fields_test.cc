@@ -45,13 +45,14 @@ const std::string kNil = "\xC0", kTrue = "\xC3";
 
 TEST(Fields, AnAnswerByHand) {
   const std::string no_grant = Array(3) + "\x06" + "\x04" + std::string(1, '\0');
-  const std::string bytes = Map(3) + Str("outcomes") + Array(2) + Array(3) + "\x05\x02\x01" +
+  const std::string bytes = Map(4) + Str("outcomes") + Array(2) + Array(3) + "\x05\x02\x01" +
                             no_grant + Str("grants") + Array(1) + Array(2) + "\x08" +
-                            Big(0xCD, 1001, 2) + Str("cut") + "\x09";
+                            Big(0xCD, 1001, 2) + Str("cut") + "\x09" + Str("weights") + "\x01";
   const Answer answer = {.outcomes = {{.gradient = 5, .outcome = Outcome::kMerged, .staleness = 1},
                                       {.gradient = 6, .outcome = Outcome::kNoGrant}},
                          .grants = {{.number = 8, .version = 1001}},
-                         .cut = 9};
+                         .cut = 9,
+                         .weights = 1};
   EXPECT_EQ(PackFields(answer), bytes);
   Answer read;
   ASSERT_TRUE(Accepts(bytes, read));
@@ -155,7 +156,8 @@ TEST(Fields, StringsHaveALimit) {
 
 TEST(Fields, ListsHaveALimitAndPairs) {
   const auto answer = [](const std::string& grants) {
-    return Map(3) + Str("outcomes") + Array(0) + Str("grants") + grants + Str("cut") + "\x01";
+    return Map(4) + Str("outcomes") + Array(0) + Str("grants") + grants + Str("cut") + "\x01" +
+           Str("weights") + "\x01";
   };
   const auto pairs = [](std::size_t count) {
     std::string out = Big(0xDC, count, 2);
@@ -174,8 +176,8 @@ TEST(Fields, ListsHaveALimitAndPairs) {
 
 TEST(Fields, AnUnknownOutcomeIsRefused) {
   const auto answer = [](std::size_t outcome) {
-    return Map(3) + Str("outcomes") + Array(1) + Array(3) + "\x05" + static_cast<char>(outcome) +
-           "\x01" + Str("grants") + Array(0) + Str("cut") + "\x01";
+    return Map(4) + Str("outcomes") + Array(1) + Array(3) + "\x05" + static_cast<char>(outcome) +
+           "\x01" + Str("grants") + Array(0) + Str("cut") + "\x01" + Str("weights") + "\x01";
   };
   EXPECT_TRUE(Accepts<Answer>(answer(kOutcomes - 1)));
   EXPECT_FALSE(Accepts<Answer>(answer(kOutcomes)));
