@@ -106,6 +106,7 @@ Config MinatarConfig() {
   config.loss.gae_lambda = 0.8;
   config.loss.entropy = 0.04;
   config.loss.entropy_end = 0.01;
+  config.optimizer.lr_samples = config.samples_per_gradient();
   return config;
 }
 
