@@ -76,8 +76,8 @@ class Rollout {
   // Plays T steps with the current weights and writes their gradient to `gradient`
   // (layout().size()). `entropy` is the coefficient of this unroll. Rounds the weights to
   // wire.weights first and the gradient to wire.gradient last, so both are the same whether they
-  // travel in messages or lie in shared memory, in a run and in its replay. Calls `acted`, which may
-  // be empty, between the unroll and its gradient.
+  // travel in messages or lie in shared memory, in a run and in its replay. Calls `acted` between
+  // the unroll and its gradient; it may be empty.
   RolloutGradient Run(double entropy, std::span<float> gradient,
                       const std::function<void()>& acted = {});
 

@@ -66,7 +66,7 @@ class FarRun {
   }
 
  private:
-  // Starts the actors when the learner listens; then reads what they say.
+  // Starts the actors once the learner listens, and reads their output.
   void Watch() {
     for (const auto& actor : actors_) actor->Read();
     if (proxy_) return;

@@ -20,8 +20,8 @@ using boost::system::error_code;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kChunk = 16 * 1024;  // bytes read at once
-// Bytes held in a direction, as the window of a connection: beyond, it is not read. A delayed one
-// needs a window as large as what it carries in that time.
+// Bytes held in a direction, like the window of a connection: beyond, it is not read. A delayed
+// direction holds all bytes of the delay, so its window is larger.
 constexpr std::size_t kUnderWay = 64 * 1024, kUnderWayDelayed = 4 * 1024 * 1024;
 
 struct Traffic {

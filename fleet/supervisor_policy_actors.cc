@@ -81,7 +81,7 @@ Actions SupervisorPolicy::OnActorExit(std::int64_t now_ms, int slot, int pid, co
 void SupervisorPolicy::ReplaceActor(std::int64_t now_ms, int slot, const std::string& who,
                                     const std::string& reason, Actions& out) {
   Actor& actor = actors_[static_cast<std::size_t>(slot)];
-  // The others may need what it lacks: a slot that never works takes little of their time.
+  // Beside actors that work, a slot that never works is restarted at longer intervals.
   const std::int64_t longest = std::ranges::any_of(actors_, &Actor::accepted)
                                    ? limits_.slot_backoff_max_ms
                                    : limits_.backoff_max_ms;

@@ -48,12 +48,12 @@ class Outbox {
   void Add(Member& member, const wire::Answer& more);
 
   struct Sent {
-    std::vector<std::uint32_t> want_weights;  // slots whose answer says that weights follow
+    std::vector<std::uint32_t> want_weights;  // slots whose answers say that weights follow
     // Slots that never get their answers, and why: they must join again.
     std::vector<std::pair<std::uint32_t, const char*>> lost;
   };
-  // Sends every member in `roster` what waits for it, and promises weights behind a grant to those
-  // that want them. Costs a message for each; members without an answer cost nothing.
+  // Sends every member in `roster` its waiting answer. One with grants says that weights follow if
+  // the member wants them. Costs a message for each; members without an answer cost nothing.
   Sent SendAnswers(Roster& roster);
   // An answer waits for room in the queue of its connection.
   bool waiting() const { return !waiting_.empty(); }

@@ -27,6 +27,17 @@ class Bf16RunTest : public LearnerFixture {
     return actor_->NextOutcome().outcome;
   }
 
+  // A gradient whose elements are of another type than the run's changes nothing.
+  void ExpectRefused(FakeActor& actor, wire::ElementType type) {
+    const wire::Grant grant = actor.NextGrant();
+    actor.sends = type;
+    actor.Push(grant, 3.0f);
+    EXPECT_EQ(actor.NextLeave().reason, wire::LeaveReason::kLeaving);
+    Stop();
+    EXPECT_EQ(counters().frames_refused.at("element_type"), 1u);
+    EXPECT_THAT(LastCheckpoint().weights, Each(0.0f));
+  }
+
   std::unique_ptr<FakeActor> actor_;
 };
 
@@ -61,23 +72,12 @@ TEST_F(Bf16RunTest, WhatIsNotFiniteIsRefused) {
 
 TEST_F(Bf16RunTest, AGradientInF32IsRefusedAndCounted) {
   StartInBf16();
-  const wire::Grant grant = actor_->NextGrant();
-  actor_->sends = wire::ElementType::kF32;
-  actor_->Push(grant, 3.0f);
-  EXPECT_EQ(actor_->NextLeave().reason, wire::LeaveReason::kLeaving);
-  Stop();
-  EXPECT_EQ(counters().frames_refused.at("element_type"), 1u);
-  EXPECT_THAT(LastCheckpoint().weights, Each(0.0f));
+  ExpectRefused(*actor_, wire::ElementType::kF32);
 }
 
 TEST_F(Bf16RunTest, AGradientInBf16IsRefusedInARunOfF32) {
   const auto actor = StartWithActor();
-  const wire::Grant grant = actor->NextGrant();
-  actor->sends = wire::ElementType::kBf16;
-  actor->Push(grant, 3.0f);
-  EXPECT_EQ(actor->NextLeave().reason, wire::LeaveReason::kLeaving);
-  Stop();
-  EXPECT_EQ(counters().frames_refused.at("element_type"), 1u);
+  ExpectRefused(*actor, wire::ElementType::kBf16);
 }
 
 // Widened and checked beside the network thread.
