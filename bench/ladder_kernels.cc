@@ -14,7 +14,7 @@ namespace starling::bench {
 namespace {
 
 using net::Activation, net::ConvShape, net::LinearShape;
-using net::cpu::At, net::cpu::Sixteen;
+using net::cpu::At, net::cpu::kLanes, net::cpu::Lanes;
 
 // A kernel that accepts all data.
 template <class Run>
@@ -38,8 +38,8 @@ void BackwardSampleBySample(const net::LinearBackwardArgs<float>& args) {
       const int k = set[static_cast<std::size_t>(at)];
       const float* const weights = w + k * shape.out;
       float* const gradient = dw + k * shape.out;
-      Sixteen dot = {};
-      for (int j = 0; j < shape.out; j += 16) {
+      Lanes dot = {};
+      for (int j = 0; j < shape.out; j += kLanes) {
         At(gradient + j) += x[k] * At(dy + j);
         dot += At(weights + j) * At(dy + j);
       }
@@ -60,7 +60,7 @@ void EachCellWithinBounds(const ConvShape& s, int n, const float* x, const float
   const int channels = s.in_channels, line = s.width * channels;
   std::vector<int> set(static_cast<std::size_t>(s.in_size() + 16));
   for (int i = 0; i < n; ++i, x += s.in_size(), y += s.out_size()) {
-    for (int cell = 0; cell < cells; ++cell) At(y + cell * kChannels) = At(b);
+    for (int cell = 0; cell < cells; ++cell) std::copy_n(b, kChannels, y + cell * kChannels);
     const int count = net::cpu::FindIndices(net::cpu::Which::kNonzero, s.in_size(), x, set.data());
     for (int at = 0; at < count; ++at) {
       const int k = set[static_cast<std::size_t>(at)];
@@ -69,14 +69,15 @@ void EachCellWithinBounds(const ConvShape& s, int n, const float* x, const float
         for (int kx = 0; kx < kSide; ++kx) {
           const int oy = iy - ky, ox = ix - kx;
           if (oy < 0 || oy >= height || ox < 0 || ox >= width) continue;
-          At(y + (oy * width + ox) * kChannels) +=
-              x[k] * At(w + ((ky * kSide + kx) * channels + c) * kChannels);
+          float* const to = y + (oy * width + ox) * kChannels;
+          const float* const from = w + ((ky * kSide + kx) * channels + c) * kChannels;
+          for (int v = 0; v < kChannels; v += kLanes) At(to + v) += x[k] * At(from + v);
         }
       }
     }
-    for (int cell = 0; cell < cells; ++cell) {
-      Sixteen& out = At(y + cell * kChannels);
-      out = out < Sixteen{} ? Sixteen{} : out;
+    for (int j = 0; j < cells * kChannels; j += kLanes) {
+      Lanes& out = At(y + j);
+      out = out < Lanes{} ? Lanes{} : out;
     }
   }
 }

@@ -8,19 +8,30 @@
 namespace starling::net::cpu {
 namespace {
 
-// Output cells per pass. Their sums take up to 20 of the 32 vector registers; the rest hold weights
-// and inputs. Their addresses must fit in the general registers.
-template <int kVectors>
-constexpr int kCellsAtOnce = std::min(10, 20 / kVectors);
+// AVX-512 has 32 vector registers, AVX has 16. The sums of a pass take most of them;
+// the rest hold weights and inputs.
+constexpr bool kManyRegisters = kLanes == 16;
+constexpr int kMostVectors = kManyRegisters ? 4 : 2;
 
-// Calls f.operator()<vectors>(first channel) for parts of `channels`, of `vectors` x 16 channels
-// each. Returns false, without a call, if the channels cannot be divided so.
+// Output cells per pass. Their addresses must fit in the general registers.
+template <int kVectors>
+constexpr int kCellsAtOnce = std::min(10, (kManyRegisters ? 20 : 12) / kVectors);
+
+// Weights of a kernel line per pass over the output cells.
+template <int kVectors>
+constexpr int kTapsAtOnce = (kManyRegisters ? 16 : 12) / kVectors;
+
+// Calls f.operator()<vectors>(first channel) for parts of `channels`, of so many vectors each.
+// Returns false, without a call, if the channels cannot be divided so.
 template <class F>
 bool ForEachChannels(int channels, F f) {
-  if (channels == 16) return f.template operator()<1>(0), true;
-  if (channels == 32) return f.template operator()<2>(0), true;
-  if (channels % 64 != 0) return false;
-  for (int c = 0; c < channels; c += 64) f.template operator()<4>(c);
+  if (channels != 16 && channels != 32 && channels % 64 != 0) return false;
+  if constexpr (kManyRegisters) {
+    if (channels == 16) return f.template operator()<1>(0), true;
+    if (channels == 32) return f.template operator()<2>(0), true;
+  }
+  constexpr int kMost = kMostVectors * kLanes;
+  for (int c = 0; c < channels; c += kMost) f.template operator()<kMostVectors>(c);
   return true;
 }
 
@@ -47,10 +58,10 @@ void ForEachPart(int n, F f) {
 // of adjacent cells lie `step` floats apart, the weights of adjacent taps `row` floats apart.
 template <int kCells, int kVectors>
 inline void AddTaps(int taps, const float* x, int step, const float* w, int row,
-                    Sixteen (&sums)[kCells][kVectors]) {
+                    Lanes (&sums)[kCells][kVectors]) {
   for (int t = 0; t < taps; ++t) {
-    Sixteen weights[kVectors];
-    for (int v = 0; v < kVectors; ++v) weights[v] = At(w + t * row + 16 * v);
+    Lanes weights[kVectors];
+    for (int v = 0; v < kVectors; ++v) weights[v] = At(w + t * row + kLanes * v);
     for (int c = 0; c < kCells; ++c) {
       const float value = x[c * step + t];
       for (int v = 0; v < kVectors; ++v) sums[c][v] += value * weights[v];
@@ -62,7 +73,7 @@ inline void AddTaps(int taps, const float* x, int step, const float* w, int row,
 
 bool DirectConvForward(const ConvForwardArgs<float>& args) {
   const auto [s, n, x, w, b, activation, y] = args;
-  const Sixteen least = Least(activation);
+  const Lanes least = Least(activation);
   const int taps = s.kernel_width * s.in_channels, step = s.stride * s.in_channels;
   return ForEachChannels(s.out_channels, [&]<int kVectors>(int channel) {
     for (int line = 0; line < n * s.out_height(); ++line) {
@@ -71,9 +82,9 @@ bool DirectConvForward(const ConvForwardArgs<float>& args) {
       float* const to = y + line * s.out_width() * s.out_channels + channel;
       ForEachPart<kCellsAtOnce<kVectors>>(s.out_width(), [&]<int kCells>(int ox) {
         // The sums of kCells cells begin at the bias, stay in registers, and are written once.
-        Sixteen sums[kCells][kVectors];
+        Lanes sums[kCells][kVectors];
         for (int c = 0; c < kCells; ++c) {
-          for (int v = 0; v < kVectors; ++v) sums[c][v] = At(b + channel + 16 * v);
+          for (int v = 0; v < kVectors; ++v) sums[c][v] = At(b + channel + kLanes * v);
         }
         for (int ky = 0; ky < s.kernel_height; ++ky) {
           AddTaps(taps, from + ky * s.width * s.in_channels + ox * step, step,
@@ -81,7 +92,8 @@ bool DirectConvForward(const ConvForwardArgs<float>& args) {
         }
         for (int c = 0; c < kCells; ++c) {
           for (int v = 0; v < kVectors; ++v) {
-            At(to + (ox + c) * s.out_channels + 16 * v) = sums[c][v] < least ? least : sums[c][v];
+            At(to + (ox + c) * s.out_channels + kLanes * v) =
+                sums[c][v] < least ? least : sums[c][v];
           }
         }
       });
@@ -97,13 +109,14 @@ bool DirectConvBackwardWeights(const ConvBackwardWeightsArgs<float>& args) {
   const bool fits = ForEachChannels(s.out_channels, [&]<int kVectors>(int channel) {
     for (int i = 0; i < n; ++i) {
       for (int ky = 0; ky < s.kernel_height; ++ky) {
-        ForEachPart<16 / kVectors>(taps, [&]<int kTaps>(int tap) {
+        ForEachPart<kTapsAtOnce<kVectors>>(taps, [&]<int kTaps>(int tap) {
           // 1. Continue from the sums over the samples before.
           float* const to = dw + (ky * taps + tap) * s.out_channels + channel;
-          Sixteen sums[kTaps][kVectors] = {};
+          Lanes sums[kTaps][kVectors] = {};
           if (i > 0) {
             for (int t = 0; t < kTaps; ++t) {
-              for (int v = 0; v < kVectors; ++v) sums[t][v] = At(to + t * s.out_channels + 16 * v);
+              for (int v = 0; v < kVectors; ++v)
+                sums[t][v] = At(to + t * s.out_channels + kLanes * v);
             }
           }
           // 2. Add this sample.
@@ -112,15 +125,16 @@ bool DirectConvBackwardWeights(const ConvBackwardWeightsArgs<float>& args) {
             const float* from =
                 x + i * s.in_size() + (oy * s.stride + ky) * s.width * s.in_channels + tap;
             for (int ox = 0; ox < s.out_width(); ++ox, from += step, d += s.out_channels) {
-              Sixteen gradient[kVectors];
-              for (int v = 0; v < kVectors; ++v) gradient[v] = At(d + 16 * v);
+              Lanes gradient[kVectors];
+              for (int v = 0; v < kVectors; ++v) gradient[v] = At(d + kLanes * v);
               for (int t = 0; t < kTaps; ++t) {
                 for (int v = 0; v < kVectors; ++v) sums[t][v] += from[t] * gradient[v];
               }
             }
           }
           for (int t = 0; t < kTaps; ++t) {
-            for (int v = 0; v < kVectors; ++v) At(to + t * s.out_channels + 16 * v) = sums[t][v];
+            for (int v = 0; v < kVectors; ++v)
+              At(to + t * s.out_channels + kLanes * v) = sums[t][v];
           }
         });
       }

@@ -12,22 +12,22 @@ namespace {
 // to (count) += scale * from (count)
 inline void AddScaled(int count, float scale, const float* from, float* to) {
   int i = 0;
-  for (; i + 16 <= count; i += 16) At(to + i) += scale * At(from + i);
+  for (; i + kLanes <= count; i += kLanes) At(to + i) += scale * At(from + i);
   for (; i < count; ++i) to[i] += scale * from[i];
 }
 
 // to (count) = activation(from)
 inline void Activate(int count, const float* from, Activation activation, float* to) {
-  const Sixteen least = Least(activation);
+  const Lanes least = Least(activation);
   int i = 0;
-  for (; i + 16 <= count; i += 16) At(to + i) = At(from + i) < least ? least : At(from + i);
+  for (; i + kLanes <= count; i += kLanes) At(to + i) = At(from + i) < least ? least : At(from + i);
   for (; i < count; ++i) to[i] = from[i] < least[0] ? least[0] : from[i];
 }
 
 // to (count) = from
 inline void Copy(int count, const float* from, float* to) {
   int i = 0;
-  for (; i + 16 <= count; i += 16) At(to + i) = At(from + i);
+  for (; i + kLanes <= count; i += kLanes) At(to + i) = At(from + i);
   for (; i < count; ++i) to[i] = from[i];
 }
 

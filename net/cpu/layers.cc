@@ -9,20 +9,20 @@
 namespace starling::net::cpu {
 namespace {
 
-// The sum of wide(j), in sixteen partial sums, and of narrow(j) for the rest of [0, width).
+// The sum of wide(j), in a partial sum for each lane, and of narrow(j) for the rest of [0, width).
 template <class Wide, class Narrow>
 float SumOf(int width, Wide wide, Narrow narrow) {
-  Sixteen sums = {};
+  Lanes sums = {};
   int j = 0;
-  for (; j + 16 <= width; j += 16) sums += wide(j);
+  for (; j + kLanes <= width; j += kLanes) sums += wide(j);
   float sum = Sum(sums);
   for (; j < width; ++j) sum += narrow(j);
   return sum;
 }
 
-// The gates of sixteen cells of one sample, which lie `hidden` floats apart.
+// The gates of the cells of one vector, of one sample. They lie `hidden` floats apart.
 struct Gates {
-  Sixteen in, forget, cell, out;
+  Lanes in, forget, cell, out;
   Gates(const float* at, int hidden)
       : in(At(at)), forget(At(at + hidden)), cell(At(at + 2 * hidden)), out(At(at + 3 * hidden)) {}
   void Write(float* at, int hidden) const {
@@ -33,7 +33,7 @@ struct Gates {
   }
 };
 
-// Sixteen cells from offset `gate` in args.gates and `at` in the states.
+// The cells of a vector from offset `gate` in args.gates and `at` in the states.
 void Forward(const LstmCellForwardArgs<float>& args, int gate, int at) {
   Gates g(args.gates + gate, args.hidden);
   g.in = Sigmoid(g.in);
@@ -41,15 +41,15 @@ void Forward(const LstmCellForwardArgs<float>& args, int gate, int at) {
   g.cell = Tanh(g.cell);
   g.out = Sigmoid(g.out);
   g.Write(args.gates + gate, args.hidden);
-  const Sixteen state = g.forget * At(args.c_in + at) + g.in * g.cell;
+  const Lanes state = g.forget * At(args.c_in + at) + g.in * g.cell;
   At(args.c + at) = state;
   At(args.h + at) = g.out * Tanh(state);
 }
 
 void Backward(const LstmCellBackwardArgs<float>& args, int gate, int at) {
   const Gates g(args.gates + gate, args.hidden);
-  const Sixteen tanh_c = Tanh(At(args.c + at)), d = At(args.dy + at) + At(args.dh + at);
-  const Sixteen dstate = At(args.dc + at) + d * g.out * (1 - tanh_c * tanh_c);
+  const Lanes tanh_c = Tanh(At(args.c + at)), d = At(args.dy + at) + At(args.dh + at);
+  const Lanes dstate = At(args.dc + at) + d * g.out * (1 - tanh_c * tanh_c);
   Gates dg = g;
   dg.in = dstate * g.cell * g.in * (1 - g.in);
   dg.forget = dstate * At(args.c_in + at) * g.forget * (1 - g.forget);
@@ -59,15 +59,15 @@ void Backward(const LstmCellBackwardArgs<float>& args, int gate, int at) {
   At(args.dc + at) = dstate * g.forget;
 }
 
-// Calls sixteen_cells(gate, at) for each sixteen cells of each sample.
+// Calls cells(gate, at) for each vector of cells of each sample.
 template <class Cells>
-void ForEachSixteen(int hidden, int n, Cells sixteen_cells) {
+void ForEachCells(int hidden, int n, Cells cells) {
   for (int i = 0; i < n; ++i) {
-    for (int j = 0; j < hidden; j += 16) sixteen_cells(4 * i * hidden + j, i * hidden + j);
+    for (int j = 0; j < hidden; j += kLanes) cells(4 * i * hidden + j, i * hidden + j);
   }
 }
 
-// For widths that are no multiple of sixteen: the plain loops, which have no state.
+// For widths that are no multiple of the lanes: the plain loops, which have no state.
 Backend<float>& Plain() {
   static const std::unique_ptr<Backend<float>> plain = MakeReferenceBackend<float>();
   return *plain;
@@ -78,7 +78,7 @@ Backend<float>& Plain() {
 void Activate(Activation activation, int count, const float* x, float* y) {
   int j = 0;
   if (activation == Activation::kTanh) {
-    for (; j + 16 <= count; j += 16) At(y + j) = Tanh(At(x + j));
+    for (; j + kLanes <= count; j += kLanes) At(y + j) = Tanh(At(x + j));
     for (; j < count; ++j) y[j] = std::tanh(x[j]);
     return;
   }
@@ -148,13 +148,13 @@ void LayerNormBackward(const LayerNormBackwardArgs<float>& args) {
 }
 
 void LstmCellForward(const LstmCellForwardArgs<float>& args) {
-  if (args.hidden % 16 != 0) return Plain().LstmCellForward(args);
-  ForEachSixteen(args.hidden, args.n, [&](int gate, int at) { Forward(args, gate, at); });
+  if (args.hidden % kLanes != 0) return Plain().LstmCellForward(args);
+  ForEachCells(args.hidden, args.n, [&](int gate, int at) { Forward(args, gate, at); });
 }
 
 void LstmCellBackward(const LstmCellBackwardArgs<float>& args) {
-  if (args.hidden % 16 != 0) return Plain().LstmCellBackward(args);
-  ForEachSixteen(args.hidden, args.n, [&](int gate, int at) { Backward(args, gate, at); });
+  if (args.hidden % kLanes != 0) return Plain().LstmCellBackward(args);
+  ForEachCells(args.hidden, args.n, [&](int gate, int at) { Backward(args, gate, at); });
 }
 
 void KeepState(int width, int n, const std::uint8_t* resets, const float* from, float* to) {

@@ -16,14 +16,14 @@ int Most(double part, const LinearShape& shape, int n) {
   return static_cast<int>(part * n * shape.in);
 }
 
-// Calls pass.operator()<vectors>(first column) for parts of `columns`, of `vectors` x 16 columns
-// each, so that their sums fit in registers.
+// Calls pass.operator()<vectors>(first column) for parts of `columns`, of so many vectors each,
+// whose sums fit in registers.
 template <class Pass>
 void ForEachPart(int columns, Pass pass) {
   int j = 0;
-  for (; j + 128 <= columns; j += 128) pass.template operator()<8>(j);
-  for (; j + 64 <= columns; j += 64) pass.template operator()<4>(j);
-  for (; j < columns; j += 16) pass.template operator()<1>(j);
+  for (; j + 8 * kLanes <= columns; j += 8 * kLanes) pass.template operator()<8>(j);
+  for (; j + 4 * kLanes <= columns; j += 4 * kLanes) pass.template operator()<4>(j);
+  for (; j < columns; j += kLanes) pass.template operator()<1>(j);
 }
 
 }  // namespace
@@ -40,8 +40,8 @@ void AddBiasActivate(int rows, int width, const float* b, Activation activation,
 
 void SumRows(int rows, int width, const float* dy, float* sums) {
   int j = 0;
-  for (; j + 16 <= width; j += 16) {
-    Sixteen even = {}, odd = {};  // two chains of additions that do not wait for each other
+  for (; j + kLanes <= width; j += kLanes) {
+    Lanes even = {}, odd = {};  // two chains of additions that do not wait for each other
     int i = 0;
     for (; i + 2 <= rows; i += 2) {
       even += At(dy + i * width + j);
@@ -103,21 +103,21 @@ void LinearBackwardInput(const LinearBackwardInputArgs<float>& args) {
 
 bool SparseLinear::Forward(const LinearForwardArgs<float>& args) {
   const auto [shape, n, x, w, b, activation, y] = args;
-  if (shape.out % 16 != 0) return false;
+  if (shape.out % kLanes != 0) return false;
   if (!set_.Find(Which::kNonzero, n, shape.in, x, Most(kForwardMost, shape, n))) return false;
-  const Sixteen least = Least(activation);
+  const Lanes least = Least(activation);
   // The sums of a part of one sample's outputs begin at the bias and stay in registers.
   ForEachPart(shape.out, [&]<int kVectors>(int j) {
     for (int i = 0; i < n; ++i) {
-      Sixteen sum[kVectors];
-      for (int v = 0; v < kVectors; ++v) sum[v] = At(b + j + 16 * v);
+      Lanes sum[kVectors];
+      for (int v = 0; v < kVectors; ++v) sum[v] = At(b + j + kLanes * v);
       for (const int k : set_.row(i)) {
         const float value = x[i * shape.in + k];
         const float* const from = w + k * shape.out + j;
-        for (int v = 0; v < kVectors; ++v) sum[v] += value * At(from + 16 * v);
+        for (int v = 0; v < kVectors; ++v) sum[v] += value * At(from + kLanes * v);
       }
       float* const to = y + i * shape.out + j;
-      for (int v = 0; v < kVectors; ++v) At(to + 16 * v) = sum[v] < least ? least : sum[v];
+      for (int v = 0; v < kVectors; ++v) At(to + kLanes * v) = sum[v] < least ? least : sum[v];
     }
   });
   return true;
@@ -131,12 +131,12 @@ void SparseLinear::FindColumns(int in, int first, int samples) {
   }
 }
 
-// For each input, its rows of w and of dw stay in registers, and the dy of each sample is read once
+// For each input, its rows of w and of dw stay in registers or close by, and the dy of each sample is read once
 // for both gradients. The samples are processed in blocks that stay in cache.
 bool SparseLinear::Backward(const LinearBackwardArgs<float>& args) {
   const int in = args.shape.in, out = args.shape.out,
             most = Most(kBackwardMost, args.shape, args.n);
-  if (out % 16 != 0) return false;
+  if (out % kLanes != 0) return false;
   if (!set_.Find(Which::kPositive, args.n, in, args.x, most)) return false;
   for (int first = 0; first < args.n; first += kBlock) {
     LinearBackwardArgs<float> block = args;
@@ -159,25 +159,25 @@ void SparseLinear::BackwardBlock(const LinearBackwardArgs<float>& block, bool re
     for (int k = 0; k < shape.in; ++k) {
       // 1. Load the rows of this input.
       float* const to = dw + k * shape.out + j;
-      Sixteen weights[kVectors], sum[kVectors] = {};
+      Lanes weights[kVectors], sum[kVectors] = {};
       for (int v = 0; v < kVectors; ++v) {
-        weights[v] = At(w + k * shape.out + j + 16 * v);
-        if (!replace) sum[v] = At(to + 16 * v);
+        weights[v] = At(w + k * shape.out + j + kLanes * v);
+        if (!replace) sum[v] = At(to + kLanes * v);
       }
       // 2. Visit the samples in which it is nonzero.
       for (std::uint64_t left = columns_[k]; left != 0; left &= left - 1) {
         const int i = std::countr_zero(left), at = i * shape.in + k;
         const float* const from = dy + i * shape.out + j;
         const float value = x[at];
-        Sixteen dot = {};
+        Lanes dot = {};
         for (int v = 0; v < kVectors; ++v) {
-          const Sixteen d = At(from + 16 * v);
+          const Lanes d = At(from + kLanes * v);
           sum[v] += value * d;
           dot += weights[v] * d;
         }
         dx[at] += Sum(dot);
       }
-      for (int v = 0; v < kVectors; ++v) At(to + 16 * v) = sum[v];
+      for (int v = 0; v < kVectors; ++v) At(to + kLanes * v) = sum[v];
     }
   });
 }

@@ -42,7 +42,7 @@ void PackRight(int n, int width, const float* x, Bfloat16* tile) {
 // dx = sums (rows, 32), zero where x is not positive; rows of x and dx lie `width` apart.
 void StoreMasked(int rows, int width, const float* sums, const float* x, float* dx) {
   for (int row = 0; row < rows; ++row, x += width, dx += width, sums += 32) {
-    for (const int v : {0, 16}) At(dx + v) = At(x + v) > 0.0f ? At(sums + v) : Sixteen{};
+    for (int v = 0; v < 32; v += kLanes) At(dx + v) = At(x + v) > 0.0f ? At(sums + v) : Lanes{};
   }
 }
 
@@ -62,15 +62,15 @@ void AmxLinear::Forward(const LinearForwardArgs<float>& args) {
       w, shape.in * shape.out, [&](Bfloat16* tiles) { PackRight(shape.in, shape.out, w, tiles); });
   const Bfloat16* const left = PackLeft(n, shape.in, x, left_);
   // 2. Multiply in blocks of 32 x 32 outputs.
-  const Sixteen least = Least(activation);
+  const Lanes least = Least(activation);
   alignas(64) float sums[32 * 32];
   const amx::Session session;
   for (int j = 0; j < shape.out; j += 32) {
     for (int i = 0; i < n; i += 32) {
       amx::Multiply({left + i / 16 * next, next}, {right + j / 16 * next, next}, steps, sums, 32);
       for (int row = 0; row < std::min(32, n - i); ++row) {
-        for (const int v : {0, 16}) {
-          const Sixteen sum = At(sums + 32 * row + v) + At(b + j + v);
+        for (int v = 0; v < 32; v += kLanes) {
+          const Lanes sum = At(sums + 32 * row + v) + At(b + j + v);
           At(y + (i + row) * shape.out + j + v) = sum < least ? least : sum;
         }
       }
