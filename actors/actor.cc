@@ -20,9 +20,9 @@ std::unique_ptr<Rollout> MakeRollout(Config config, const LearnerClient& client,
   const auto make = [&] {
     const envs::EnvSeed seed{config.run.seed, client.slot(), life};
     Replica replica = MakeReplica(config, client.slot());
-    auto env = MakePacedEnv(config, replica, seed, beat);
+    EnvGroups groups = MakePacedEnvs(config, replica, seed, beat);
     return std::make_unique<Rollout>(config, client.slot(), life, std::move(replica),
-                                     std::move(env), beat);
+                                     std::move(groups), beat);
   };
   if (config.actors.backend != DeviceChoice::kAuto) return make();
   try {

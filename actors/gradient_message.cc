@@ -62,6 +62,7 @@ wire::Gradient GradientMessage(const RolloutGradient& gradient, RolloutEpisodes 
                          .value_loss = gradient.loss.value_loss,
                          .entropy = gradient.loss.entropy,
                          .act_us = gradient.act_us,
+                         .act_wait_us = gradient.act_wait_us,
                          .gradient_us = gradient.gradient_us,
                          .episodes_cut = episodes.cut,
                          .envs_replaced = episodes.replaced};

@@ -44,10 +44,9 @@ bool PlaysOnGpu(const Config& config) {
 
 namespace {
 
-std::unique_ptr<envs::VecEnv> MakeUnpaced(const Config& config, const Replica& replica,
+std::unique_ptr<envs::VecEnv> MakeUnpaced(const Config& config, int envs, const Replica& replica,
                                           const envs::EnvSeed& seed,
                                           const envs::WhileWaiting& while_waiting) {
-  const int envs = static_cast<int>(config.actors.envs_per_actor);
   if (replica.gpu != nullptr && PlaysOnGpu(config)) {
     return envs::MakeGpuEnv(config.env, envs, seed, static_cast<int>(config.actors.unroll),
                             *replica.gpu);
@@ -58,29 +57,55 @@ std::unique_ptr<envs::VecEnv> MakeUnpaced(const Config& config, const Replica& r
   return std::make_unique<DeviceEnv>(std::move(env), memory);
 }
 
-// With the pace of `config`, if it has one. Without a sleeper, the pace takes no time.
-std::unique_ptr<envs::VecEnv> Make(const Config& config, const Replica& replica,
-                                   const envs::EnvSeed& seed,
-                                   const envs::WhileWaiting& while_waiting, bool sleeps) {
-  auto env = MakeUnpaced(config, replica, seed, while_waiting);
-  if (config.env.step_ms == 0) return env;
-  return std::make_unique<envs::Paced>(
-      std::move(env), envs::Pace(config.env, config.actors.unroll, seed),
-      sleeps ? std::make_unique<envs::SteadySleeper>() : nullptr, while_waiting);
+// `env` at its part of the pace of `config`, that of the envs in one of its groups.
+std::unique_ptr<envs::VecEnv> AtPace(std::unique_ptr<envs::VecEnv> env, const Config& config,
+                                     const envs::EnvSeed& seed,
+                                     const std::shared_ptr<envs::PacedSimulator>& simulator,
+                                     const envs::WhileWaiting& while_waiting) {
+  EnvConfig part = config.env;
+  part.step_ms *=
+      static_cast<double>(env->size()) / static_cast<double>(config.actors.envs_per_actor);
+  return std::make_unique<envs::Paced>(std::move(env), envs::Pace(part, config.actors.unroll, seed),
+                                       simulator, while_waiting);
+}
+
+EnvGroups Make(const Config& config, const Replica& replica, const envs::EnvSeed& seed,
+               const envs::WhileWaiting& while_waiting,
+               const std::shared_ptr<envs::PacedSimulator>& simulator) {
+  return MakeGroups(config, seed, [&](int envs, const envs::EnvSeed& of_group) {
+    auto env = MakeUnpaced(config, envs, replica, of_group, while_waiting);
+    if (config.env.step_ms == 0) return env;
+    return AtPace(std::move(env), config, seed, simulator, while_waiting);
+  });
 }
 
 }  // namespace
 
-std::unique_ptr<envs::VecEnv> MakeEnv(const Config& config, const Replica& replica,
-                                      const envs::EnvSeed& seed,
-                                      const envs::WhileWaiting& while_waiting) {
-  return Make(config, replica, seed, while_waiting, false);
+EnvGroups MakeGroups(const Config& config, const envs::EnvSeed& seed, const MakeGroup& make) {
+  const auto envs = static_cast<int>(config.actors.envs_per_actor);
+  const int groups = std::min(static_cast<int>(config.actors.groups), envs);
+  EnvGroups made;
+  envs::EnvSeed of_group = seed;
+  for (int group = 0; group < groups; ++group) {
+    const int first = envs * group / groups, end = envs * (group + 1) / groups;
+    of_group.first = static_cast<std::uint32_t>(first);
+    made.push_back(make(end - first, of_group));
+  }
+  return made;
 }
 
-std::unique_ptr<envs::VecEnv> MakePacedEnv(const Config& config, const Replica& replica,
-                                           const envs::EnvSeed& seed,
-                                           const envs::WhileWaiting& while_waiting) {
-  return Make(config, replica, seed, while_waiting, true);
+EnvGroups MakeEnvs(const Config& config, const Replica& replica, const envs::EnvSeed& seed,
+                   const envs::WhileWaiting& while_waiting) {
+  return Make(config, replica, seed, while_waiting, nullptr);
+}
+
+EnvGroups MakePacedEnvs(const Config& config, const Replica& replica, const envs::EnvSeed& seed,
+                        const envs::WhileWaiting& while_waiting) {
+  std::shared_ptr<envs::PacedSimulator> simulator;
+  if (config.env.step_ms > 0) {
+    simulator = std::make_shared<envs::PacedSimulator>(std::make_unique<envs::SteadySleeper>());
+  }
+  return Make(config, replica, seed, while_waiting, simulator);
 }
 
 DeviceEnv::DeviceEnv(std::unique_ptr<envs::VecEnv> env, Memory& memory)
@@ -98,11 +123,15 @@ void DeviceEnv::Reset(std::span<float> observations) {
   Write<float>(memory_, observations, observations_.span());
 }
 
-void DeviceEnv::Step(std::span<const std::int32_t> actions, std::span<float> observations,
-                     std::span<float> rewards, std::span<std::uint8_t> terminals) {
+void DeviceEnv::StepAsync(std::span<const std::int32_t> actions) {
   Read(memory_, actions_.span(), actions);
   memory_.Wait();
-  env_->Step(actions_.span(), observations_.span(), rewards_.span(), terminals_.span());
+  env_->StepAsync(actions_.span());
+}
+
+void DeviceEnv::StepWait(std::span<float> observations, std::span<float> rewards,
+                         std::span<std::uint8_t> terminals) {
+  env_->StepWait(observations_.span(), rewards_.span(), terminals_.span());
   KeepTruncated();
   Write<float>(memory_, observations, observations_.span());
   Write<float>(memory_, rewards, rewards_.span());

@@ -31,18 +31,26 @@ int GpuOf(std::uint32_t slot, std::size_t gpus);
 // Throws UserError as OpenGpu and the backend.
 Replica MakeReplica(const Config& config, std::uint32_t slot);
 
-// B = actors.envs_per_actor envs whose arrays are in the memory of replica's backend. The envs are
-// played on the GPU, or on the host with copies there and back. A pace (env.step_ms) is a part of
-// their state, but takes no time. Throws UserError as envs::MakeVecEnv, or if actors.env_device is
-// impossible.
-std::unique_ptr<envs::VecEnv> MakeEnv(const Config& config, const Replica& replica,
-                                      const envs::EnvSeed& seed,
-                                      const envs::WhileWaiting& while_waiting);
+// The envs of an actor in groups that are stepped in turns, in the order of the envs. Each env keeps
+// its random streams, whatever its group.
+using EnvGroups = std::vector<std::unique_ptr<envs::VecEnv>>;
+
+// Makes the groups of `config`: `make(envs, seed)` returns one of so many envs, whose streams are
+// those of `seed`. They are as equal as can be. An actor with fewer envs than groups
+// (starling-actor --envs) has groups of one.
+using MakeGroup = std::function<std::unique_ptr<envs::VecEnv>(int envs, const envs::EnvSeed& seed)>;
+EnvGroups MakeGroups(const Config& config, const envs::EnvSeed& seed, const MakeGroup& make);
+
+// B = actors.envs_per_actor envs in actors.groups groups, whose arrays are in the memory of
+// replica's backend. The envs are played on the GPU, or on the host with copies there and back. A
+// pace (env.step_ms) is a part of their state, but takes no time. Throws UserError as
+// envs::MakeVecEnv, or if actors.env_device is impossible.
+EnvGroups MakeEnvs(const Config& config, const Replica& replica, const envs::EnvSeed& seed,
+                   const envs::WhileWaiting& while_waiting);
 
 // The same, in the time of the pace, too (envs/paced.h): for a working actor.
-std::unique_ptr<envs::VecEnv> MakePacedEnv(const Config& config, const Replica& replica,
-                                           const envs::EnvSeed& seed,
-                                           const envs::WhileWaiting& while_waiting);
+EnvGroups MakePacedEnvs(const Config& config, const Replica& replica, const envs::EnvSeed& seed,
+                        const envs::WhileWaiting& while_waiting);
 
 // Whether an actor with a GPU plays the envs of `config` there. Throws UserError if
 // actors.env_device requires it and it is impossible.
@@ -61,12 +69,14 @@ class DeviceEnv final : public envs::VecEnv {
   const envs::EnvSpec& spec() const override { return env_->spec(); }
   int size() const override { return env_->size(); }
   void Reset(std::span<float> observations) override;
-  void Step(std::span<const std::int32_t> actions, std::span<float> observations,
-            std::span<float> rewards, std::span<std::uint8_t> terminals) override;
+  void StepAsync(std::span<const std::int32_t> actions) override;
+  void StepWait(std::span<float> observations, std::span<float> rewards,
+                std::span<std::uint8_t> terminals) override;
   // Observations in memory.host_side().
   std::span<const envs::Truncated> truncated() const override { return truncated_; }
   void TakeEpisodes(std::vector<envs::EpisodeEnd>& out) override { env_->TakeEpisodes(out); }
   std::uint64_t replaced() const override { return env_->replaced(); }
+  std::int64_t waited_ns() const override { return env_->waited_ns(); }
   std::string WhyNotSaved() const override { return env_->WhyNotSaved(); }
   void Fields(StateBytes& state) override;
 

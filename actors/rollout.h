@@ -6,8 +6,11 @@
 // the observations after the last step, whose values bootstrap the returns. Row block T + 1 holds
 // the final states of episodes that a time limit ended; their values bootstrap, too.
 //
+// The envs are in groups (actors.groups), which take turns: while one group is stepped in other
+// processes, the net works on another. All of them make one gradient.
+//
 // On a GPU all buffers live on the device and work is queued asynchronously. It is recorded and
-// replayed (Backend::Repeat) a step at a time, or the whole unroll at once if the envs are played
+// replayed (Backend::Repeat) a turn at a time, or the whole unroll at once if the envs are played
 // there, too: then only the weights and one flat gradient cross between host and GPU. Games on the
 // host receive actions and return observations and rewards at every step.
 //
@@ -51,7 +54,8 @@ struct RolloutGradient {
   double norm = 0;                // global L2 norm before both
   net::LossReport loss;
   std::uint32_t samples = 0;  // T * B
-  std::uint32_t act_us = 0, gradient_us = 0;
+  // Times of the unroll less its waits for envs, of these waits, and of the backward pass.
+  std::uint32_t act_us = 0, act_wait_us = 0, gradient_us = 0;
 };
 
 class Rollout {
@@ -61,9 +65,9 @@ class Rollout {
   // games are on a GPU, and during waits for a slow env; may be empty. The envs keep no pace.
   Rollout(const Config& config, std::uint32_t slot, std::uint32_t life,
           std::function<void()> between_steps = {});
-  // The same with a given replica and given envs for it.
+  // The same with a given replica and given envs for it; no groups: those of `config`.
   Rollout(const Config& config, std::uint32_t slot, std::uint32_t life, Replica replica,
-          std::unique_ptr<envs::VecEnv> env, std::function<void()> between_steps = {});
+          EnvGroups groups, std::function<void()> between_steps = {});
 
   const net::ParameterLayout& layout() const { return model_->layout(); }
   // For the log: ", on the NVIDIA H100, games too"; "" for the processor.
@@ -89,7 +93,7 @@ class Rollout {
   // As envs::VecEnv's: why it cannot be saved, or ""; appends its state; goes on from a state that
   // a rollout of the same configuration saved, of any slot and life. After a StateError from
   // Restore, make another rollout. REQUIRES: Save: WhyNotSaved().empty().
-  std::string WhyNotSaved() const { return env_->WhyNotSaved(); }
+  std::string WhyNotSaved() const { return groups_[0]->WhyNotSaved(); }
   void Save(std::vector<std::byte>& to) { SaveState(*this, to); }
   void Restore(std::span<const std::byte> state) { RestoreState(*this, state); }
   void Fields(StateBytes& state);
@@ -111,26 +115,32 @@ class Rollout {
 
   void Send(double entropy);
   void Unroll();
-  void Act(int t);
-  void StepEnvs(int t);
-  void BootstrapTruncated(int t);
+  void Begin(int t, int group);
+  void Observe(int t, int group);
+  void Act(int t, int group);
+  void BootstrapTruncated(int t, int group);
   void Gradient(std::span<float> gradient);
   void Fetch(std::span<float> gradient);
   void Carry();
   template <class T>
   void Exchange(StateBytes& state, std::span<T> there);
   void Repeat(int id, const std::function<void()>& ops);
-  std::span<float> Rows(int t);           // observations (B, H, W, C) of step t
-  std::span<std::uint8_t> Resets(int t);  // (B): an episode begins at step t
+  const envs::EnvSpec& spec() const { return groups_[0]->spec(); }
+  std::int64_t WaitedNs() const;
+  net::Block BlockOf(int t, int group) const;
+  net::Block AllOf(int t) const { return {.step = t, .envs = envs_}; }
+  std::span<float> Rows(const net::Block& block);           // observations (envs, H, W, C)
+  std::span<std::uint8_t> Resets(const net::Block& block);  // (envs): an episode begins here
   template <class T>
-  std::span<T> Step(Buffer<T>& rows, int t);  // (B) of (T, B)
+  std::span<T> Of(std::span<T> rows, const net::Block& block, std::size_t width = 1) const;
 
   const Config config_;
   const int unroll_, envs_;
   std::function<void()> between_steps_;
   std::uint32_t life_;
   Replica replica_;
-  std::unique_ptr<envs::VecEnv> env_;
+  EnvGroups groups_;
+  std::vector<int> firsts_;  // the first env of each group
   std::unique_ptr<net::Model<float>> model_;
   Memory& memory_;  // the replica's, of all buffers below
 
@@ -143,7 +153,7 @@ class Rollout {
   Buffer<float> dlogits_;                                   // (T, B, A)
   Mirrored<Report> report_;                                 // (1)
   Mirrored<float> gradient_;    // (layout().size()); empty if Run's `gradient` is written directly
-  bool fresh_ = true;           // Rows(0) is not observed yet
+  bool fresh_ = true;           // the rows of step 0 are not observed yet
   std::uint64_t replaced_ = 0;  // processes already reported
 };
 

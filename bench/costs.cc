@@ -31,6 +31,7 @@ constexpr Activity kActivities[] = {
     {"actors", "wait", "an actor: waiting for a grant"},
     {"actors", "refresh", "an actor: fetching the newest weights"},
     {"actors", "act", "an actor: acting (env steps, forward)"},
+    {"actors", "act_wait", "an actor: waiting for envs elsewhere"},
     {"actors", "gradient", "an actor: gradient (loss, backward, clipping)"},
     {"actors", "push", "an actor: pushing the gradient"},
     {"learner", "receive", "the learner's network thread: receiving, decoding, checking"},

@@ -51,7 +51,7 @@ class WatchedRollout {
   WatchedRollout(const Config& config, std::unique_ptr<WatchedBackend> backend)
       : entropy_(config.loss.entropy),
         backend_(*backend),
-        rollout_(config, 0, 1, {.gpu = nullptr, .backend = std::move(backend)}, nullptr),
+        rollout_(config, 0, 1, {.gpu = nullptr, .backend = std::move(backend)}, {}),
         weights_(net::InitialParameters(rollout_.layout(), 1)),
         gradient_(weights_.size()) {}
 

@@ -36,6 +36,7 @@ constexpr Figure kFigures[] = {
     {"throughput", MeasureThroughput},
     {"scaling", MeasureScaling},
     {"efficiency", MeasureEfficiency},
+    {"groups", MeasureGroups},
     {"time", MeasureTime},
     {"startup", MeasureStartup},
     {"wire", MeasureWire},

@@ -57,9 +57,10 @@ struct Truncated {
 struct EnvSeed {
   std::uint64_t seed = 0;
   std::uint32_t slot = 0, life = 0;
+  std::uint32_t first = 0;  // env 0 has the streams of this one: a group plays as its part of all
 
   StreamId Stream(std::size_t env, Purpose purpose) const {
-    return {seed, slot, life, static_cast<std::uint32_t>(env), purpose};
+    return {seed, slot, life, first + static_cast<std::uint32_t>(env), purpose};
   }
 };
 
@@ -85,8 +86,17 @@ class VecEnv {
   // first of the next episode, `terminals` is its End and `rewards` the last reward of the old one.
   // actions (B), each in [0, num_actions); observations (B, H, W, C); rewards (B); terminals (B):
   // values of End.
-  virtual void Step(std::span<const std::int32_t> actions, std::span<float> observations,
-                    std::span<float> rewards, std::span<std::uint8_t> terminals) = 0;
+  void Step(std::span<const std::int32_t> actions, std::span<float> observations,
+            std::span<float> rewards, std::span<std::uint8_t> terminals) {
+    StepAsync(actions);
+    StepWait(observations, rewards, terminals);
+  }
+  // The two halves of Step: envs in other processes play between them. `actions` must stay as they
+  // are until StepWait, which must be the next call that is not const. Both throw UserError if an
+  // env can no longer be played; then only destruction may follow.
+  virtual void StepAsync(std::span<const std::int32_t> actions) = 0;
+  virtual void StepWait(std::span<float> observations, std::span<float> rewards,
+                        std::span<std::uint8_t> terminals) = 0;
 
   // The final observations of the envs that the last Step truncated, in the order of the envs,
   // preprocessed like all others. (`observations` shows the start of their next episode.) Valid
@@ -98,6 +108,8 @@ class VecEnv {
 
   // Number of env processes replaced so far.
   virtual std::uint64_t replaced() const { return 0; }
+  // Nanoseconds so far in which calls waited for other processes, or for a pace.
+  virtual std::int64_t waited_ns() const { return 0; }
 
   // Why these envs cannot be saved: a sentence; or "" if they can.
   virtual std::string WhyNotSaved() const {

@@ -77,10 +77,17 @@ class FrameEnvs {
   // REQUIRES: 1 <= frames <= repeat().frames. The first command of an env, and the first after the
   // end of its episode, is kReset (or kSkip).
   void Advance(std::span<const std::int32_t> commands, int frames = 1) {
+    AdvanceAsync(commands, frames);
+    AdvanceWait();
+  }
+  // The two halves of Advance: envs in other processes play between them. AdvanceWait must be the
+  // next call; results and frames are undefined before it. Both throw as Advance.
+  void AdvanceAsync(std::span<const std::int32_t> commands, int frames) {
     CHECK(static_cast<int>(commands.size()) == size(), "{} commands", commands.size());
     CHECK(frames >= 1 && frames <= repeat_.frames, "{} of {} frames", frames, repeat_.frames);
     Play(commands, frames);
   }
+  void AdvanceWait() { Take(); }
 
   virtual const FrameResult& result(int env) const = 0;
   // The newest frame (H, W, C): bytes if spec().bytes, else floats. Valid until the next Advance.
@@ -91,6 +98,7 @@ class FrameEnvs {
   virtual std::span<const std::uint8_t> bytes_before(int) const { return {}; }
   virtual std::span<const float> floats_before(int) const { return {}; }
   virtual std::uint64_t replaced() const { return 0; }  // processes, so far
+  virtual std::int64_t waited_ns() const { return 0; }  // as VecEnv's
 
   std::string WhyNotSaved() const { return envs::WhyNotSaved(spec()); }
   // The fields of the state, as VecEnv's: with the newest frame, without the one before it.
@@ -98,7 +106,9 @@ class FrameEnvs {
   virtual void Fields(StateBytes&) { throw StateError(WhyNotSaved()); }
 
  protected:
+  // Plays the commands, or lets others begin to; then Take waits for them.
   virtual void Play(std::span<const std::int32_t> commands, int frames) = 0;
+  virtual void Take() {}
 
  private:
   const Repeat repeat_;

@@ -54,25 +54,38 @@ void SteadySleeper::SleepUntilNs(std::int64_t ns) {
   }
 }
 
-Paced::Paced(std::unique_ptr<VecEnv> env, const Pace& pace, std::unique_ptr<Sleeper> sleeper,
-             WhileWaiting while_waiting)
+std::int64_t PacedSimulator::EndOf(std::int64_t step_ns) {
+  busy_until_ = std::max(busy_until_, sleeper_->NowNs()) + step_ns;
+  return busy_until_;
+}
+
+Paced::Paced(std::unique_ptr<VecEnv> env, const Pace& pace,
+             std::shared_ptr<PacedSimulator> simulator, WhileWaiting while_waiting)
     : env_(std::move(env)),
       pace_(pace),
-      sleeper_(std::move(sleeper)),
+      simulator_(std::move(simulator)),
       while_waiting_(std::move(while_waiting)) {
   CHECK(!env_->on_gpu(), "{} on a GPU cannot keep a pace", env_->spec().name);
 }
 
-void Paced::Step(std::span<const std::int32_t> actions, std::span<float> observations,
-                 std::span<float> rewards, std::span<std::uint8_t> terminals) {
+void Paced::StepAsync(std::span<const std::int32_t> actions) {
   const std::int64_t step_ns = pace_.NextStepNs();
-  const std::int64_t end = sleeper_ != nullptr ? sleeper_->NowNs() + step_ns : 0;
-  env_->Step(actions, observations, rewards, terminals);
-  if (sleeper_ == nullptr) return;
-  for (std::int64_t now = sleeper_->NowNs(); now < end; now = sleeper_->NowNs()) {
-    sleeper_->SleepUntilNs(std::min(end, now + kBetweenCallsNs));
-    if (end - now > kBetweenCallsNs && while_waiting_) while_waiting_();
+  if (simulator_ != nullptr) end_ns_ = simulator_->EndOf(step_ns);
+  env_->StepAsync(actions);
+}
+
+void Paced::StepWait(std::span<float> observations, std::span<float> rewards,
+                     std::span<std::uint8_t> terminals) {
+  env_->StepWait(observations, rewards, terminals);
+  if (simulator_ == nullptr) return;
+  Sleeper& sleeper = simulator_->sleeper();
+  const std::int64_t begin = sleeper.NowNs();
+  std::int64_t now = begin;
+  for (; now < end_ns_; now = sleeper.NowNs()) {
+    sleeper.SleepUntilNs(std::min(end_ns_, now + kBetweenCallsNs));
+    if (end_ns_ - now > kBetweenCallsNs && while_waiting_) while_waiting_();
   }
+  slept_ns_ += now - begin;
 }
 
 void Paced::Fields(StateBytes& state) {

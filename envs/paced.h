@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/clock.h"
@@ -55,36 +56,55 @@ class SteadySleeper final : public Sleeper {
   SteadyClock clock_;  // CLOCK_MONOTONIC
 };
 
+// The simulator of an actor: it plays the steps of its groups of envs one after the other.
+class PacedSimulator {
+ public:
+  explicit PacedSimulator(std::unique_ptr<Sleeper> sleeper) : sleeper_(std::move(sleeper)) {}
+
+  // Returns when a step of `step_ns` ends that is asked for now.
+  std::int64_t EndOf(std::int64_t step_ns);
+  Sleeper& sleeper() { return *sleeper_; }
+
+ private:
+  std::unique_ptr<Sleeper> sleeper_;
+  std::int64_t busy_until_ = 0;  // ns
+};
+
 // `env` at a pace. A step ends no earlier than its duration after its beginning, the time of the
-// games included. Lost time is not made up for by a shorter step, as no simulator could do that.
-// Reset takes no time. Without a sleeper no step takes time, and the state is the same.
+// games included; it begins when it is asked for and the simulator is free. Lost time is not made
+// up for by a shorter step, as no simulator could do that. Reset takes no time. Without a simulator
+// no step takes time, and the state is the same.
 //
 // Thread safety: none.
 class Paced final : public VecEnv {
  public:
-  // `sleeper`: nullptr leaves the time out. `while_waiting` is called ten times a second during a
-  // long step; may be empty.
-  Paced(std::unique_ptr<VecEnv> env, const Pace& pace, std::unique_ptr<Sleeper> sleeper,
+  // `simulator`: shared by the groups of an actor; nullptr leaves the time out. `while_waiting` is
+  // called ten times a second during a long step; may be empty.
+  Paced(std::unique_ptr<VecEnv> env, const Pace& pace, std::shared_ptr<PacedSimulator> simulator,
         WhileWaiting while_waiting = {});
 
-  bool keeps_pace() const { return sleeper_ != nullptr; }
+  bool keeps_pace() const { return simulator_ != nullptr; }
 
   const EnvSpec& spec() const override { return env_->spec(); }
   int size() const override { return env_->size(); }
   void Reset(std::span<float> observations) override { env_->Reset(observations); }
-  void Step(std::span<const std::int32_t> actions, std::span<float> observations,
-            std::span<float> rewards, std::span<std::uint8_t> terminals) override;
+  void StepAsync(std::span<const std::int32_t> actions) override;
+  void StepWait(std::span<float> observations, std::span<float> rewards,
+                std::span<std::uint8_t> terminals) override;
   std::span<const Truncated> truncated() const override { return env_->truncated(); }
   void TakeEpisodes(std::vector<EpisodeEnd>& out) override { env_->TakeEpisodes(out); }
   std::uint64_t replaced() const override { return env_->replaced(); }
+  std::int64_t waited_ns() const override { return env_->waited_ns() + slept_ns_; }
   std::string WhyNotSaved() const override { return env_->WhyNotSaved(); }
   void Fields(StateBytes& state) override;
 
  private:
   std::unique_ptr<VecEnv> env_;
   Pace pace_;
-  std::unique_ptr<Sleeper> sleeper_;
+  std::shared_ptr<PacedSimulator> simulator_;
   WhileWaiting while_waiting_;
+  std::int64_t end_ns_ = 0;  // of the step under way
+  std::int64_t slept_ns_ = 0;
 };
 
 }  // namespace starling::envs

@@ -94,16 +94,19 @@ class VecGame final : public VecEnv {
     }
   }
 
-  void Step(std::span<const std::int32_t> actions, std::span<float> observations,
-            std::span<float> rewards, std::span<std::uint8_t> terminals) override {
-    CHECK(actions.size() == seats_.size() && rewards.size() == seats_.size() &&
+  // The games are played in StepWait.
+  void StepAsync(std::span<const std::int32_t> actions) override { actions_ = actions; }
+
+  void StepWait(std::span<float> observations, std::span<float> rewards,
+                std::span<std::uint8_t> terminals) override {
+    CHECK(actions_.size() == seats_.size() && rewards.size() == seats_.size() &&
               terminals.size() == seats_.size() &&
               observations.size() == seats_.size() * spec_.row(),
-          "{} actions, {} observed values, {} rewards, {} terminals for {} envs", actions.size(),
+          "{} actions, {} observed values, {} rewards, {} terminals for {} envs", actions_.size(),
           observations.size(), rewards.size(), terminals.size(), seats_.size());
     float* row = observations.data();
     for (int i = 0; i < size(); ++i, row += spec_.row()) {
-      const std::int32_t action = actions[i];
+      const std::int32_t action = actions_[i];
       CHECK(action >= 0 && action < spec_.num_actions, "action {} of env {}, not in [0, {})",
             action, i, spec_.num_actions);
       Seat<G>& seat = seats_[i];
@@ -130,7 +133,8 @@ class VecGame final : public VecEnv {
  private:
   EnvSpec spec_;
   std::vector<Seat<G>> seats_;
-  std::vector<EpisodeEnd> episodes_;  // not yet taken
+  std::span<const std::int32_t> actions_;  // of the step under way
+  std::vector<EpisodeEnd> episodes_;       // not yet taken
 };
 
 // The game below the wrappers: the same envs, with the same draws.

@@ -43,6 +43,7 @@ UnrollStatus TimesOf(const wire::Gradient& gradient) {
   return {.wait = gradient.wait_us,
           .refresh = gradient.refresh_us,
           .act = gradient.act_us,
+          .act_wait = gradient.act_wait_us,
           .gradient = gradient.gradient_us,
           .push = gradient.push_us};
 }
@@ -201,7 +202,8 @@ void Engine::Count(const wire::Gradient& gradient) {
   counters_.envs_replaced += gradient.envs_replaced;
   actor_times_ += TimesOf(gradient);
   newest_ = gradient;
-  pace_.Add((static_cast<double>(gradient.act_us) + gradient.gradient_us) / 1e6);
+  pace_.Add((static_cast<double>(gradient.act_us) + gradient.act_wait_us + gradient.gradient_us) /
+            1e6);
   if (options_.exact && options_.redo && journal_.broken()) RetryCheckpoint();
   if (options_.may_save && options_.may_save() && pace_.Due(counters_.seconds)) {
     pipeline_.AskForCheckpoint();

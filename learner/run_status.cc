@@ -53,6 +53,7 @@ void VisitFields(Status& status, Visitor visit) {
     section("wait", of.wait);
     section("refresh", of.refresh);
     section("act", of.act);
+    section("act_wait", of.act_wait);
     section("gradient", of.gradient);
     section("push", of.push);
   };
@@ -175,6 +176,7 @@ UnrollStatus& UnrollStatus::operator+=(const UnrollStatus& other) {
   wait += other.wait;
   refresh += other.refresh;
   act += other.act;
+  act_wait += other.act_wait;
   gradient += other.gradient;
   push += other.push;
   return *this;

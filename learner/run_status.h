@@ -61,8 +61,8 @@ struct GradientStatus {
 // Seconds since the first grant of this learner.
 struct TimeStatus {
   struct Actors {  // sums over all actors
-    double wait = 0, refresh = 0, act = 0, gradient = 0, push = 0;
-    double total() const { return wait + refresh + act + gradient + push; }
+    double wait = 0, refresh = 0, act = 0, act_wait = 0, gradient = 0, push = 0;
+    double total() const { return wait + refresh + act + act_wait + gradient + push; }
 
     friend bool operator==(const Actors&, const Actors&) = default;
   } actors;
@@ -84,7 +84,7 @@ struct LossStatus {
   friend bool operator==(const LossStatus&, const LossStatus&) = default;
 };
 struct UnrollStatus {  // microseconds of its unroll
-  std::uint64_t wait = 0, refresh = 0, act = 0, gradient = 0, push = 0;
+  std::uint64_t wait = 0, refresh = 0, act = 0, act_wait = 0, gradient = 0, push = 0;
 
   UnrollStatus& operator+=(const UnrollStatus& other);
   friend bool operator==(const UnrollStatus&, const UnrollStatus&) = default;

@@ -34,6 +34,7 @@ TimeStatus TimesOf(const UnrollStatus& actors, const LoopTimes& loop, std::int64
   return {.actors = {.wait = of_us(actors.wait),
                      .refresh = of_us(actors.refresh),
                      .act = of_us(actors.act),
+                     .act_wait = of_us(actors.act_wait),
                      .gradient = of_us(actors.gradient),
                      .push = of_us(actors.push)},
           .learner = {.receive = of_ns(loop.receive_ns),

@@ -57,14 +57,25 @@ class ActorCriticNet final : public Model<T> {
   std::span<const T> logits() const override { return logits_.span(); }
   std::span<const T> values() const override { return values_.span(); }
 
-  void Forward(std::span<const T> parameters, int step, int before) override {
+  void Forward(std::span<const T> parameters, int step) override {
+    Forward(parameters, {.step = step, .envs = batch_.envs}, step - 1);
+  }
+
+  void Forward(std::span<const T> parameters, const Block& block, int before) override {
+    const auto [step, first, envs] = block;
     CHECK(step >= 0 && step < batch_.steps && before >= -1 && before < batch_.steps,
           "step {} after {} of {}", step, before, batch_.steps);
+    CHECK(first >= 0 && envs >= 1 && first + envs <= batch_.envs, "envs {} + {} of {}", first, envs,
+          batch_.envs);
     CHECK(parameters.size() == layout_.size());
-    const int envs = batch_.envs, row = step * envs;
+    const int row = step * batch_.envs + first;
     const T* const p = parameters.data();
     // 1. The layers, from the observations up.
-    const Step rows{row, envs, before < 0 ? -1 : before * envs, resets_.data() + row};
+    const Step rows{.row = row,
+                    .envs = envs,
+                    .first = first,
+                    .before = before < 0 ? -1 : before * batch_.envs + first,
+                    .resets = resets_.data() + row};
     for (std::size_t i = 0; i < layers_.size(); ++i) layers_[i]->Forward(p, rows, Input(i, row));
     // 2. Both heads read the output of the last layer.
     const T* const top = Input(layers_.size(), row);

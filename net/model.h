@@ -27,6 +27,11 @@ struct Batch {
   int envs = 1, steps = 1;
 };
 
+// Envs [first, first + envs) of one step.
+struct Block {
+  int step = 0, first = 0, envs = 1;
+};
+
 template <class T>
 class Model {
  public:
@@ -43,10 +48,14 @@ class Model {
   virtual std::span<const T> logits() const = 0;
   virtual std::span<const T> values() const = 0;
 
-  // Computes step `step` from the state after step `before`, or from the carried state if `before`
-  // is -1 (zero until the first Carry). parameters: layout().size() scalars.
-  virtual void Forward(std::span<const T> parameters, int step, int before) = 0;
-  void Forward(std::span<const T> parameters, int step) { Forward(parameters, step, step - 1); }
+  // Computes `block` from the state after step `before`, or from the carried state if `before` is
+  // -1 (zero until the first Carry). parameters: layout().size() scalars.
+  virtual void Forward(std::span<const T> parameters, const Block& block, int before) = 0;
+  void Forward(std::span<const T> parameters, const Block& block) {
+    Forward(parameters, block, block.step - 1);
+  }
+  // The same for all envs.
+  virtual void Forward(std::span<const T> parameters, int step) = 0;
   // Makes the state after `step` the one that step 0 continues from.
   virtual void Carry(int step) = 0;
   // The carried state: arrays in the backend's memory, of `envs` rows each. None without an lstm.

@@ -10,8 +10,8 @@ namespace {
 
 using Actors = learner::TimeStatus::Actors;
 using Learner = learner::TimeStatus::Learner;
-constexpr double Actors::*kOfActors[] = {&Actors::wait, &Actors::refresh, &Actors::act,
-                                         &Actors::gradient, &Actors::push};
+constexpr double Actors::*kOfActors[] = {&Actors::wait,     &Actors::refresh,  &Actors::act,
+                                         &Actors::act_wait, &Actors::gradient, &Actors::push};
 constexpr double Learner::*kOfLearner[] = {&Learner::receive, &Learner::dispatch, &Learner::idle,
                                            &Learner::lanes};
 
@@ -44,11 +44,11 @@ learner::TimeStatus TimeShares(const learner::TimeStatus& time) {
 
 std::string NameBottleneck(const learner::TimeStatus& time) {
   const auto [actors, learner] = TimeShares(time);
-  const auto& [wait, refresh, act, gradient, push] = actors;
+  const auto& [wait, refresh, act, act_wait, gradient, push] = actors;
   // The percentages printed for act and gradient add up to the one printed for both.
   const double compute = Whole(act) + Whole(gradient), move = refresh + push;
   const double network = learner.receive + learner.dispatch, lanes = learner.lanes;
-  if (wait + compute + move == 0) return "";
+  if (wait + compute + act_wait + move == 0) return "";
 
   if (std::max(lanes, network) >= kSaturated) {
     return fmt::format(
@@ -58,8 +58,12 @@ std::string NameBottleneck(const learner::TimeStatus& time) {
   }
   const std::string learner_too = fmt::format(
       "the learner's lanes are busy {}, its network thread {}", Percent(lanes), Percent(network));
+  if (act_wait >= std::max({wait, compute, move})) {
+    return fmt::format("the environments: actors wait {} of the time for them and compute {}; {}",
+                       Percent(act_wait), Percent(compute), learner_too);
+  }
   if (compute >= std::max(wait, move)) {
-    // A simulated actor's time is all `act`.
+    // A simulated actor's time is all `act`, its pace included.
     const std::string parts =
         gradient == 0 ? "" : fmt::format(" (act {}, gradient {})", Percent(act), Percent(gradient));
     return fmt::format("the actors: they compute {} of the time{}; {}", Percent(compute), parts,

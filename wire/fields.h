@@ -66,6 +66,7 @@ void Visit(auto& visit, Is<Gradient> auto& gradient) {
   visit("wait_us", gradient.wait_us);
   visit("refresh_us", gradient.refresh_us);
   visit("act_us", gradient.act_us);
+  visit("act_wait_us", gradient.act_wait_us);
   visit("grad_us", gradient.gradient_us);
   visit("push_us", gradient.push_us);
   visit("episodes", gradient.episodes, kMaxEpisodes);

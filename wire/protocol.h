@@ -17,7 +17,7 @@
 namespace starling::wire {
 
 inline constexpr std::uint32_t kProtocolMagic = 0x4C525453;  // the bytes 'S' 'T' 'R' 'L'
-inline constexpr std::uint16_t kProtocolVersion = 8;
+inline constexpr std::uint16_t kProtocolVersion = 9;
 inline constexpr std::size_t kHeaderBytes = 64;
 inline constexpr std::size_t kMessageFrames = 3;
 
@@ -146,9 +146,10 @@ struct Gradient {
   std::uint32_t samples = 0;
   double norm = 0;  // global L2 norm before clipping
   double policy_loss = 0, value_loss = 0, entropy = 0;
-  // The actor's time: waiting for a grant, getting weights, acting, backward pass, sending the
-  // previous gradient.
-  std::uint32_t wait_us = 0, refresh_us = 0, act_us = 0, gradient_us = 0, push_us = 0;
+  // The actor's time: waiting for a grant, getting weights, acting, waiting for envs meanwhile,
+  // backward pass, sending the previous gradient.
+  std::uint32_t wait_us = 0, refresh_us = 0, act_us = 0, act_wait_us = 0, gradient_us = 0,
+                push_us = 0;
   std::vector<Episode> episodes{};  // ended since the last gradient, at most kMaxEpisodes
   // Since the last gradient: replaced env processes, and episodes (not among those above) that were
   // cut off by it.

@@ -161,6 +161,12 @@ void CheckActors(const Config& config, Contradictions& found) {
         "net.precision = \"tf32\" contradicts actors.backend = \"cpu\": only GPUs multiply "
         "it; use \"f32\"");
   }
+  if (actors.groups > actors.envs_per_actor) {
+    Add(found, {"actors.groups", "actors.envs_per_actor"},
+        "actors.groups = {} contradicts actors.envs_per_actor = {}: a group has at least one "
+        "environment",
+        actors.groups, actors.envs_per_actor);
+  }
   // The activations of all samples stay in memory until the backward pass.
   if (config.samples_per_gradient() > kMaxSamples) {
     Add(found, {"actors.envs_per_actor", "actors.unroll"},

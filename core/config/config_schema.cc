@@ -85,6 +85,7 @@ const std::vector<ConfigKey>& Table() {
 
       {KEY(actors, count), IntegerRule{1, 1024, "auto"}},
       {KEY(actors, envs_per_actor), IntegerRule{1, 65'536}},
+      {KEY(actors, groups), IntegerRule{1, 64}},
       {KEY(actors, unroll), IntegerRule{1, 10'000}},
       WORDS(actors, backend),
       WORDS(actors, env_device),

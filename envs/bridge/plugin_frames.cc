@@ -37,7 +37,8 @@ class PluginFrames final : public FramesHere {
       : FramesHere(num_envs, library->spec, config), sticky_(num_envs, seed, StickyChance(config)) {
     for (int i = 0; i < num_envs; ++i) {
       RandomStream stream(seed.Stream(envs_.size(), Purpose::kEnv));
-      envs_.emplace_back(library, fmt::format("env {}", i), WorkerSeed(stream));
+      envs_.emplace_back(library, fmt::format("env {}", seed.first + envs_.size()),
+                         WorkerSeed(stream));
     }
   }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "envs/bridge/protocol.h"
 
@@ -62,6 +63,7 @@ WorkerEnvs::WorkerEnvs(WorkerProgram program, int num_envs, const EnvSeed& seed,
     : FrameEnvs(options.repeat),
       program_(std::move(program)),
       options_(options),
+      first_(static_cast<int>(seed.first)),
       sticky_(num_envs, seed, options.sticky_actions) {
   CHECK(num_envs > 0 && options.per_process > 0, "{} envs", num_envs);
   // 1. Divide the envs among processes.
@@ -117,14 +119,18 @@ bool WorkerEnvs::Join(Slot& slot) {
   return true;
 }
 
+std::string WorkerEnvs::NameOf(const Slot& slot) const {
+  const int first = first_ + slot.first;
+  return fmt::format("{}: the process of envs {} to {}", program_.name, first,
+                     first + slot.count - 1);
+}
+
 void WorkerEnvs::Fail(Slot& slot, const WorkerError& error) {
   slot.worker.reset();
   ++slot.failures;
   ++replaced_;
-  const std::string& name = program_.name;
   if (error.mistake) throw UserError(error.text);
-  const std::string why = fmt::format("{}: the process of envs {} to {} {}", name, slot.first,
-                                      slot.first + slot.count - 1, WithLastWords(error));
+  const std::string why = fmt::format("{} {}", NameOf(slot), WithLastWords(error));
   if (slot.failures >= kMaxFailures) {
     throw UserError(fmt::format("{}; it has failed {} times in a row: the env cannot be played",
                                 why, kMaxFailures));
@@ -133,14 +139,20 @@ void WorkerEnvs::Fail(Slot& slot, const WorkerError& error) {
 }
 
 void WorkerEnvs::Play(std::span<const std::int32_t> commands, int frames) {
+  CHECK(playing_.empty(), "AdvanceAsync twice, without AdvanceWait");
   for (int i = 0; i < size(); ++i) Ask(i, commands[i], frames);
   std::vector<Slot*> all;
   for (Slot& slot : slots_) all.push_back(&slot);
-  std::vector<Slot*> failed = PlayAll(all);
+  Begin(all);
+}
+
+void WorkerEnvs::Take() {
+  std::vector<Slot*> failed = Finish();
   for (const Slot* slot : failed) Cut(*slot);
   while (!failed.empty()) {  // only their resets are left to do
     Start(failed);
-    failed = PlayAll(failed);
+    Begin(failed);
+    failed = Finish();
   }
 }
 
@@ -165,17 +177,25 @@ void WorkerEnvs::Ask(int i, std::int32_t asked, int frames) {
   sticky_.Play(i, asked, row.first(frames));
 }
 
-// Plays the commands of all `slots` at the same time. Returns those that failed.
-std::vector<WorkerEnvs::Slot*> WorkerEnvs::PlayAll(std::span<Slot* const> slots) {
-  std::vector<Slot*> playing, failed;
+// Lets all `slots` play their commands, at the same time.
+void WorkerEnvs::Begin(std::span<Slot* const> slots) {
   for (Slot* slot : slots) {
     const auto commands = RowsOf(slot->first, slot->count);
     if (std::ranges::all_of(commands, [](std::int32_t c) { return c == kSkip; })) continue;
     slot->worker->Play(commands);
-    playing.push_back(slot);
+    playing_.push_back(slot);
   }
-  for (Slot* slot : playing) {
-    if (auto error = slot->worker->Take(LimitS(*slot))) {
+}
+
+// Waits for those that play. Returns those that failed.
+std::vector<WorkerEnvs::Slot*> WorkerEnvs::Finish() {
+  const SteadyClock clock;
+  std::vector<Slot*> failed;
+  for (Slot* slot : std::exchange(playing_, {})) {
+    const std::int64_t begin = clock.NowNs();
+    const auto error = slot->worker->Take(LimitS(*slot));
+    waited_ns_ += clock.NowNs() - begin;
+    if (error) {
       Fail(*slot, *error);
       failed.push_back(slot);
     } else {
@@ -217,8 +237,7 @@ void WorkerEnvs::Exchange(StateBytes& state, Slot& slot) {
   // 2. A process that fails is replaced; its envs end at the next Advance.
   if (error) {
     const std::string why =
-        fmt::format("{}: the process of envs {} to {} {}, instead of {} its state", program_.name,
-                    slot.first, slot.first + slot.count - 1, WithLastWords(*error),
+        fmt::format("{} {}, instead of {} its state", NameOf(slot), WithLastWords(*error),
                     state.reading() ? "restoring" : "saving");
     Fail(slot, *error);
     std::ranges::fill(RowsOf(slot.first, slot.count), kSkip);

@@ -69,6 +69,7 @@ class WorkerEnvs final : public FrameEnvs {
   std::span<const float> floats_before(int env) const override { return floats_.before(env); }
 
   std::uint64_t replaced() const override { return replaced_; }
+  std::int64_t waited_ns() const override { return waited_ns_; }
   // A process that fails is replaced, before StateError is thrown.
   void Fields(StateBytes& state) override;
 
@@ -87,14 +88,17 @@ class WorkerEnvs final : public FrameEnvs {
     bool fresh = true;  // it has not played yet
   };
 
-  // Throws UserError if a process fails three times without playing an action.
   void Play(std::span<const std::int32_t> commands, int frames) override;
+  // Throws UserError if a process fails three times without playing an action.
+  void Take() override;
 
+  std::string NameOf(const Slot& slot) const;
   void Start(std::span<Slot* const> slots);
   bool Join(Slot& slot);
   void Fail(Slot& slot, const WorkerError& error);
   void Ask(int i, std::int32_t asked, int frames);
-  std::vector<Slot*> PlayAll(std::span<Slot* const> slots);
+  void Begin(std::span<Slot* const> slots);
+  std::vector<Slot*> Finish();
   void Keep(Slot& slot);
   void Exchange(StateBytes& state, Slot& slot);
   double LimitS(Slot& slot) const;
@@ -104,14 +108,17 @@ class WorkerEnvs final : public FrameEnvs {
 
   const WorkerProgram program_;
   const WorkerOptions options_;
+  const int first_;  // of an actor's envs, for messages
   FrameSpec spec_;
   std::vector<EnvState> envs_;
   std::vector<Slot> slots_;
+  std::vector<Slot*> playing_;  // have begun to play, and are not waited for yet
   StickyActions sticky_;
   std::vector<std::int32_t> commands_;  // (B, repeat().frames) for the workers
   KeptFrames<std::uint8_t> bytes_;      // one of the two is used; copies outlive their worker
   KeptFrames<float> floats_;
   std::uint64_t replaced_ = 0;
+  std::int64_t waited_ns_ = 0;
   RateLimitedLog log_;
 };
 

@@ -66,11 +66,13 @@ class DeviceGames final : public VecEnv {
                         ResetGame<G>{seats_.data(), spec_.obs_size(), observations.data()});
   }
 
-  void Step(std::span<const std::int32_t> actions, std::span<float> observations,
-            std::span<float> rewards, std::span<std::uint8_t> terminals) override {
-    CHECK(actions.size() == envs() && observations.size() == envs() * spec_.row() &&
+  void StepAsync(std::span<const std::int32_t> actions) override { actions_ = actions; }
+
+  void StepWait(std::span<float> observations, std::span<float> rewards,
+                std::span<std::uint8_t> terminals) override {
+    CHECK(actions_.size() == envs() && observations.size() == envs() * spec_.row() &&
               rewards.size() == envs() && terminals.size() == envs(),
-          "{} actions, {} observed values, {} rewards, {} terminals for {} envs", actions.size(),
+          "{} actions, {} observed values, {} rewards, {} terminals for {} envs", actions_.size(),
           observations.size(), rewards.size(), terminals.size(), envs());
     device_.ForEachWarp(num_envs_, Table<G>::Bytes(spec_.obs_size()),
                         StepGame<G>{.n = num_envs_,
@@ -80,7 +82,7 @@ class DeviceGames final : public VecEnv {
                                     .seats = seats_.data(),
                                     .since = since_.data(),
                                     .ended = ended_.data(),
-                                    .actions = actions.data(),
+                                    .actions = actions_.data(),
                                     .observations = observations.data(),
                                     .rewards = rewards.data(),
                                     .terminals = terminals.data()});
@@ -156,12 +158,13 @@ class DeviceGames final : public VecEnv {
   EnvSpec spec_;
   int num_envs_;
   int steps_;
-  Buffer<Seat<G>> seats_;            // (B)
-  Buffer<SinceTaken> since_;         // (B)
-  Buffer<EndedEpisode> ended_;       // (steps, B), as StepGame
-  Buffer<SinceTaken> since_here_;    // (B), the host's copy, as last read
-  Buffer<EndedEpisode> ended_here_;  // (largest `ended` of an env, B), likewise
-  std::vector<EpisodeEnd> fetched_;  // for the next TakeEpisodes
+  std::span<const std::int32_t> actions_;  // of the step under way
+  Buffer<Seat<G>> seats_;                  // (B)
+  Buffer<SinceTaken> since_;               // (B)
+  Buffer<EndedEpisode> ended_;             // (steps, B), as StepGame
+  Buffer<SinceTaken> since_here_;          // (B), the host's copy, as last read
+  Buffer<EndedEpisode> ended_here_;        // (largest `ended` of an env, B), likewise
+  std::vector<EpisodeEnd> fetched_;        // for the next TakeEpisodes
 };
 
 }  // namespace starling::envs

@@ -81,14 +81,24 @@ void WrappedEnv::Reset(std::span<float> observations) {
   }
 }
 
-void WrappedEnv::Step(std::span<const std::int32_t> actions, std::span<float> observations,
-                      std::span<float> rewards, std::span<std::uint8_t> terminals) {
-  CHECK(actions.size() == envs_.size() && observations.size() == envs_.size() * spec_.row() &&
-            rewards.size() == envs_.size() && terminals.size() == envs_.size(),
-        "{} actions for {} envs", actions.size(), envs_.size());
+void WrappedEnv::StepAsync(std::span<const std::int32_t> actions) {
+  CHECK(actions.size() == envs_.size(), "{} actions for {} envs", actions.size(), envs_.size());
   truncated_.clear();
-  // 1. Play the actions, and keep the final observations of truncated episodes before the reset.
-  Play(actions);
+  for (const EnvState& env : envs_) {
+    const std::int32_t action = actions[env.index];
+    CHECK(action >= 0 && action < spec_.num_actions, "action {} of env {}, not in [0, {})", action,
+          env.index, spec_.num_actions);
+  }
+  frames_->AdvanceAsync(actions, frames_->repeat().frames);
+}
+
+void WrappedEnv::StepWait(std::span<float> observations, std::span<float> rewards,
+                          std::span<std::uint8_t> terminals) {
+  CHECK(observations.size() == envs_.size() * spec_.row() && rewards.size() == envs_.size() &&
+            terminals.size() == envs_.size(),
+        "{} rewards for {} envs", rewards.size(), envs_.size());
+  // 1. Take the results, and keep the final observations of truncated episodes before the reset.
+  Take();
   std::vector<std::uint8_t> fresh(envs_.size());
   for (EnvState& env : envs_) {
     EndStep(env);
@@ -107,13 +117,8 @@ void WrappedEnv::Step(std::span<const std::int32_t> actions, std::span<float> ob
   }
 }
 
-void WrappedEnv::Play(std::span<const std::int32_t> actions) {
-  for (const EnvState& env : envs_) {
-    const std::int32_t action = actions[env.index];
-    CHECK(action >= 0 && action < spec_.num_actions, "action {} of env {}, not in [0, {})", action,
-          env.index, spec_.num_actions);
-  }
-  frames_->Advance(actions, frames_->repeat().frames);
+void WrappedEnv::Take() {
+  frames_->AdvanceWait();
   for (EnvState& env : envs_) {
     const FrameResult& result = frames_->result(env.index);
     env.reward = result.reward;

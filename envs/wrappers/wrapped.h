@@ -42,11 +42,13 @@ class WrappedEnv final : public VecEnv {
   const EnvSpec& spec() const override { return spec_; }
   int size() const override { return frames_->size(); }
   void Reset(std::span<float> observations) override;
-  void Step(std::span<const std::int32_t> actions, std::span<float> observations,
-            std::span<float> rewards, std::span<std::uint8_t> terminals) override;
+  void StepAsync(std::span<const std::int32_t> actions) override;
+  void StepWait(std::span<float> observations, std::span<float> rewards,
+                std::span<std::uint8_t> terminals) override;
   std::span<const Truncated> truncated() const override { return truncated_; }
   void TakeEpisodes(std::vector<EpisodeEnd>& out) override;
   std::uint64_t replaced() const override { return frames_->replaced(); }
+  std::int64_t waited_ns() const override { return frames_->waited_ns(); }
   std::string WhyNotSaved() const override { return frames_->WhyNotSaved(); }
   void Fields(StateBytes& state) override;
 
@@ -65,7 +67,7 @@ class WrappedEnv final : public VecEnv {
     std::size_t newest = 0;      // index into the ring
   };
 
-  void Play(std::span<const std::int32_t> actions);
+  void Take();
   void EndStep(EnvState& env);
   void KeepFinal(EnvState& env);
   void Restart();

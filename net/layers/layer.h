@@ -27,10 +27,11 @@ struct Features {
   bool flat() const { return height == 1 && width == 1; }
 };
 
-// The rows of one forward step.
+// The rows of one forward step: of all envs, or of some.
 struct Step {
   int row = 0, envs = 1;
-  int before = -1;                       // first row of the previous step; -1: the carried state
+  int first = 0;                         // the env of `row`
+  int before = -1;                       // its row in the previous step; -1: the carried state
   const std::uint8_t* resets = nullptr;  // (envs): nonzero where an episode begins
 };
 

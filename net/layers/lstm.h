@@ -36,10 +36,12 @@ class Lstm final : public Layer<T> {
     T* const c_in = c_in_.data() + At(step.row);
     // 1. Take over the state of the previous step. It is copied, because Backward needs it.
     const bool carried = step.before < 0;
-    this->backend_.KeepState(width_, step.envs, step.resets,
-                             carried ? carried_h_.data() : this->output(step.before), h_in);
-    this->backend_.KeepState(width_, step.envs, step.resets,
-                             carried ? carried_c_.data() : c_.data() + At(step.before), c_in);
+    this->backend_.KeepState(
+        width_, step.envs, step.resets,
+        carried ? carried_h_.data() + At(step.first) : this->output(step.before), h_in);
+    this->backend_.KeepState(
+        width_, step.envs, step.resets,
+        carried ? carried_c_.data() + At(step.first) : c_.data() + At(step.before), c_in);
     // 2. Sum the gates, then apply the cell.
     this->backend_.LinearForward({.shape = from_input_,
                                   .n = step.envs,

@@ -44,15 +44,14 @@ class GpuRolloutTest : public ::testing::TestWithParam<Case> {
     return ParseConfig("", "test.toml", all);
   }
 
-  static std::unique_ptr<envs::VecEnv> GamesOn(FakeGpu& gpu, const Config& config,
+  static std::unique_ptr<envs::VecEnv> GamesOn(FakeGpu& gpu, const Config& config, int envs,
                                                const envs::EnvSeed& seed) {
     const auto make = config.env.name == "catch"   ? envs::MakeOnLoops<envs::Catch>
                       : config.env.name == "dummy" ? envs::MakeOnLoops<envs::Dummy>
                       : config.env.name == "memory/recall"
                           ? envs::MakeOnLoops<envs::MemoryRecall>
                           : envs::MakeOnLoops<envs::MinatarBreakout>;
-    return make(config.env, static_cast<int>(config.actors.envs_per_actor), seed,
-                static_cast<int>(config.actors.unroll), gpu);
+    return make(config.env, envs, seed, static_cast<int>(config.actors.unroll), gpu);
   }
 
   // A rollout on the GPU. Sets `gpu`, if given, to that GPU.
@@ -61,18 +60,18 @@ class GpuRolloutTest : public ::testing::TestWithParam<Case> {
                                         std::function<void()> between_steps = {}) {
     auto fake = std::make_unique<FakeGpu>(limit);
     if (gpu != nullptr) *gpu = fake.get();
-    const int envs = static_cast<int>(config.actors.envs_per_actor);
     const envs::EnvSeed seed{config.run.seed, kSlot, kIncarnation};
-    std::unique_ptr<envs::VecEnv> env;
-    if (games == Games::kOnTheGpu) {
-      env = GamesOn(*fake, config, seed);
-    } else {
-      env = std::make_unique<DeviceEnv>(envs::MakeVecEnv(config.env, envs, seed), fake->memory());
-    }
+    EnvGroups groups =
+        MakeGroups(config, seed,
+                   [&](int envs, const envs::EnvSeed& of_group) -> std::unique_ptr<envs::VecEnv> {
+                     if (games == Games::kOnTheGpu) return GamesOn(*fake, config, envs, of_group);
+                     return std::make_unique<DeviceEnv>(
+                         envs::MakeVecEnv(config.env, envs, of_group), fake->memory());
+                   });
     Replica replica{.gpu = {}, .backend = net::testing::MakeFakeGpuBackend(*fake)};
     replica.gpu = std::move(fake);
     return std::make_unique<Rollout>(config, kSlot, kIncarnation, std::move(replica),
-                                     std::move(env), std::move(between_steps));
+                                     std::move(groups), std::move(between_steps));
   }
 };
 
@@ -134,6 +133,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"BreakoutStaged", Games::kStaged, {}}, Case{"Memory", Games::kOnTheGpu, kMemory},
         Case{"MemoryStaged", Games::kStaged, kMemory},
         Case{"TimeLimit", Games::kStaged, {"env.name=dummy", "net.kind=mlp", "env.time_limit=3"}},
+        Case{"Groups",
+             Games::kStaged,
+             {"env.name=dummy", "net.kind=mlp", "env.time_limit=3", "actors.groups=3"}},
+        Case{"GroupsWithGames", Games::kOnTheGpu, {"actors.unroll=9", "actors.groups=2"}},
         Case{"SumsAndSmallClip",
              Games::kOnTheGpu,
              {"env.name=catch", "loss.reduction=sum", "optimizer.clip_norm=0.05"}},

@@ -63,13 +63,34 @@ TEST(ReplicaTest, OnlyEnvsOfAnActorAtWorkKeepThePace) {
   const auto paced = [](const auto& make, const char* step_ms) {
     const Config config =
         ConfigOf({std::string("env.step_ms=") + step_ms, "staleness.deadline_s=3600"});
-    const auto env = make(config, MakeReplica(config, 0), envs::EnvSeed{}, envs::WhileWaiting{});
-    const auto* const kept = dynamic_cast<const envs::Paced*>(env.get());
+    const EnvGroups groups =
+        make(config, MakeReplica(config, 0), envs::EnvSeed{}, envs::WhileWaiting{});
+    const auto* const kept = dynamic_cast<const envs::Paced*>(groups.at(0).get());
     return kept != nullptr && kept->keeps_pace();
   };
-  EXPECT_TRUE(paced(MakePacedEnv, "60000"));
-  EXPECT_FALSE(paced(MakePacedEnv, "0"));
-  EXPECT_FALSE(paced(MakeEnv, "60000"));
+  EXPECT_TRUE(paced(MakePacedEnvs, "60000"));
+  EXPECT_FALSE(paced(MakePacedEnvs, "0"));
+  EXPECT_FALSE(paced(MakeEnvs, "60000"));
+}
+
+// Of so many envs, the sizes of the groups and the first env of each.
+TEST(ReplicaTest, GroupsAreAsEqualAsCanBe) {
+  const auto groups_of = [](int envs, int groups) {
+    Config config;
+    config.actors.envs_per_actor = envs;
+    config.actors.groups = groups;
+    std::vector<std::pair<int, int>> made;
+    MakeGroups(config, {}, [&](int count, const envs::EnvSeed& seed) {
+      made.emplace_back(seed.first, count);
+      return nullptr;
+    });
+    return made;
+  };
+  using testing::ElementsAre, testing::Pair;
+  EXPECT_THAT(groups_of(32, 1), ElementsAre(Pair(0, 32)));
+  EXPECT_THAT(groups_of(32, 2), ElementsAre(Pair(0, 16), Pair(16, 16)));
+  EXPECT_THAT(groups_of(5, 3), ElementsAre(Pair(0, 1), Pair(1, 2), Pair(3, 2)));
+  EXPECT_THAT(groups_of(2, 4), ElementsAre(Pair(0, 1), Pair(1, 1))) << "an actor with fewer envs";
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "actors/rollout.h"
 #include "envs/registry.h"
+#include "net/cpu/gemm.h"
 #include "tests/envs/on_loops.h"
 #include "tests/net/fake_gpu_backend.h"
 #include "tests/support/error_of.h"
@@ -78,13 +79,18 @@ class Trainer {
     if (device == Device::kProcessor) return std::make_unique<Rollout>(config_, slot, life);
     auto gpu = std::make_unique<FakeGpu>();
     const envs::EnvSeed seed{config_.run.seed, slot, life};
-    auto env =
-        device == Device::kGpuWithGames
-            ? envs::MakeOnLoops<envs::MemoryRecall>(config_.env, 3, seed, 50, *gpu)
-            : std::make_unique<DeviceEnv>(envs::MakeVecEnv(config_.env, 3, seed), gpu->memory());
+    EnvGroups groups = MakeGroups(
+        config_, seed,
+        [&](int envs, const envs::EnvSeed& of_group) -> std::unique_ptr<envs::VecEnv> {
+          if (device == Device::kGpuWithGames) {
+            return envs::MakeOnLoops<envs::MemoryRecall>(config_.env, envs, of_group, 50, *gpu);
+          }
+          return std::make_unique<DeviceEnv>(envs::MakeVecEnv(config_.env, envs, of_group),
+                                             gpu->memory());
+        });
     Replica replica{.gpu = {}, .backend = net::testing::MakeFakeGpuBackend(*gpu)};
     replica.gpu = std::move(gpu);
-    return std::make_unique<Rollout>(config_, slot, life, std::move(replica), std::move(env));
+    return std::make_unique<Rollout>(config_, slot, life, std::move(replica), std::move(groups));
   }
 
   const Config config_;
@@ -92,7 +98,13 @@ class Trainer {
   std::vector<float> gradient_;
 };
 
-class RolloutState : public ::testing::TestWithParam<Saving> {};
+class RolloutState : public ::testing::TestWithParam<Saving> {
+  void SetUp() override {
+    if (GetParam().name == "Bf16" && !net::cpu::HasBf16Products()) {
+      GTEST_SKIP() << "this processor has no bf16 products";
+    }
+  }
+};
 
 TEST_P(RolloutState, GoesOnToTheSameBits) {
   Trainer whole(GetParam(), 2, 1), first(GetParam(), 2, 1), second(GetParam(), 2, 9);
@@ -123,6 +135,12 @@ const std::vector<std::string> kRecall = {"env.name=memory/recall",
                                           "\"relu\", \"lstm 8\"]",
                                           "net.hidden=[]"};
 
+// Groups of one env and of two.
+std::vector<std::string> InGroups(std::vector<std::string> settings) {
+  settings.emplace_back("actors.groups=2");
+  return settings;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, RolloutState,
     ::testing::Values(
@@ -144,6 +162,11 @@ INSTANTIATE_TEST_SUITE_P(
         Saving{"Isolated",
                {std::string("env.name=plugin:") + STARLING_GLIDER, "env.isolate=true",
                 "env.per_process=2"}},
+        Saving{"Groups", InGroups({"env.name=catch", "env.time_limit=4", "env.step_ms=9"})},
+        Saving{"IsolatedGroups",
+               InGroups({std::string("env.name=plugin:") + STARLING_GLIDER, "env.isolate=true"})},
+        Saving{"GpuGroups", InGroups(kRecall), Device::kGpu},
+        Saving{"GpuGroupsWithGames", InGroups(kRecall), Device::kGpuWithGames},
         Saving{"GpuMemory", kRecall, Device::kGpu},
         Saving{
             "GpuTimeLimit", {"env.name=dummy", "net.kind=mlp", "env.time_limit=3"}, Device::kGpu},
@@ -154,8 +177,9 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(RolloutLife, ANewOneChangesTheActions) {
   const auto gradient_of = [](std::uint32_t life) {
     const Config config = ParseConfig("", "test.toml", {"env.name=catch"});
-    auto env = envs::MakeVecEnv(config.env, static_cast<int>(config.actors.envs_per_actor), {});
-    Rollout rollout(config, 0, life, MakeReplica(config, 0), std::move(env));
+    Replica replica = MakeReplica(config, 0);
+    EnvGroups groups = MakeEnvs(config, replica, {}, {});
+    Rollout rollout(config, 0, life, std::move(replica), std::move(groups));
     std::vector<float> gradient(rollout.layout().size());
     std::ranges::fill(rollout.weights(), 0.01f);
     rollout.Run(0.01, gradient);
@@ -167,10 +191,13 @@ TEST(RolloutLife, ANewOneChangesTheActions) {
 
 TEST(RolloutStateOfAnother, IsRefusedWithTheDifference) {
   Trainer catching({"", {"env.name=catch"}}, 0, 0),
-      more({"", {"env.name=catch", "actors.unroll=6"}}, 0, 0);
+      more({"", {"env.name=catch", "actors.unroll=6"}}, 0, 0),
+      grouped({"", InGroups({"env.name=catch"})}, 0, 0);
   Trainer memory({"", kRecall}, 0, 0), dummy({"", {"env.name=dummy", "net.kind=mlp"}}, 0, 0);
   EXPECT_THAT(ErrorOf<StateError>([&] { more.rollout().Restore(catching.Saved()); }),
               testing::HasSubstr("has actors.unroll = 5, here it is 6"));
+  EXPECT_THAT(ErrorOf<StateError>([&] { grouped.rollout().Restore(catching.Saved()); }),
+              testing::HasSubstr("has actors.groups = 1, here it is 2"));
   EXPECT_THAT(ErrorOf<StateError>([&] { memory.rollout().Restore(catching.Saved()); }),
               testing::HasSubstr("has observed values = 50, here it is 6"));
   auto state = dummy.Saved();

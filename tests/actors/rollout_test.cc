@@ -3,7 +3,10 @@
 // come.
 #include "actors/rollout.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tests/net/arrays.h"
 
 namespace starling::actors {
 namespace {
@@ -44,6 +47,113 @@ TEST_F(RolloutTest, AStateThatATimeLimitCutsOffIsWorthItsValue) {
 TEST_F(RolloutTest, ItIsTheStateBeforeTheNextEpisode) {
   const auto loss = Losses({"actors.unroll=5", "env.time_limit=2"}, 8, 0);
   EXPECT_FLOAT_EQ(static_cast<float>(loss.value_loss), (4 + 1 + 4 + 1 + 1) / 5.0f);
+}
+
+Config InGroups(std::vector<std::string> settings, int groups) {
+  settings.push_back("actors.groups=" + std::to_string(groups));
+  return ParseConfig("", "test.toml", settings);
+}
+
+// Of every unroll: the gradient, the losses, and the envs and returns of episodes that ended.
+struct Played {
+  std::vector<std::vector<float>> gradients;
+  std::vector<double> numbers;
+};
+
+Played Play(const Config& config) {
+  Rollout rollout(config, 2, 1);
+  RandomStream random({.seed = 7});
+  for (float& weight : rollout.weights()) weight = 0.1f * random.Normal();
+  Played played;
+  for (int round = 0; round < 6; ++round) {
+    std::vector<float> gradient(rollout.layout().size());
+    const net::LossReport loss = rollout.Run(0.02, gradient).loss;
+    played.gradients.push_back(std::move(gradient));
+    auto ended = rollout.TakeEpisodes().ended;
+    std::ranges::stable_sort(ended, {}, &envs::EpisodeEnd::env);
+    for (const auto& end : ended) {
+      played.numbers.insert(played.numbers.end(),
+                            {static_cast<double>(end.env), end.episode_return});
+    }
+    played.numbers.insert(played.numbers.end(), {loss.policy_loss, loss.value_loss, loss.entropy});
+  }
+  return played;
+}
+
+// Products of fewer rows may add up in another order, so numbers may differ in their last bits.
+TEST(RolloutGroups, PlayTheSameGamesAndMakeTheSameGradient) {
+  const std::vector<std::string> games[] = {
+      {"env.sticky_actions=0.3", "actors.unroll=9"},
+      {"env.name=memory/recall", "net.layers=[\"linear 12\", \"relu\", \"lstm 8\"]",
+       "net.hidden=[]", "actors.unroll=7"},
+      {"env.name=dummy", "net.kind=mlp", "env.time_limit=3", "env.noop_max=2"},
+      {"env.name=catch", "env.step_ms=50", "env.step_jitter=0.5"},
+  };
+  for (std::vector<std::string> settings : games) {
+    SCOPED_TRACE(settings[0]);
+    settings.insert(settings.begin(), {"actors.envs_per_actor=5", "net.hidden=[24]"});
+    const Played whole = Play(InGroups(settings, 1));
+    for (const int groups : {2, 3, 5}) {
+      SCOPED_TRACE(groups);
+      const Played parts = Play(InGroups(settings, groups));
+      EXPECT_THAT(parts.numbers, testing::Pointwise(testing::DoubleNear(1e-5), whole.numbers));
+      for (std::size_t i = 0; i < parts.gradients.size(); ++i) {
+        EXPECT_LE(net::testing::RelativeError(parts.gradients[i], whole.gradients[i]), 1e-5) << i;
+      }
+    }
+  }
+}
+
+// An env that notes who begins a step and who waits for one.
+class Noted final : public envs::VecEnv {
+ public:
+  Noted(int group, std::vector<std::string>& notes) : name_(std::to_string(group)), notes_(notes) {}
+  const envs::EnvSpec& spec() const override { return spec_; }
+  int size() const override { return 1; }
+  void Reset(std::span<float> observations) override { observations[0] = 0; }
+  void StepAsync(std::span<const std::int32_t>) override { notes_.push_back("begin " + name_); }
+  void StepWait(std::span<float> observations, std::span<float> rewards,
+                std::span<std::uint8_t> terminals) override {
+    notes_.push_back("wait " + name_);
+    observations[0] = rewards[0] = 0;
+    terminals[0] = 0;
+  }
+  void TakeEpisodes(std::vector<envs::EpisodeEnd>&) override {}
+
+ private:
+  const envs::EnvSpec spec_{.name = "noted", .num_actions = 2, .action_names = {"a", "b"}};
+  const std::string name_;
+  std::vector<std::string>& notes_;
+};
+
+TEST(RolloutGroups, OneIsSteppedWhileTheNetWorksOnTheOther) {
+  const Config config = InGroups({"net.kind=mlp", "actors.envs_per_actor=2", "actors.unroll=3"}, 2);
+  std::vector<std::string> notes;
+  EnvGroups groups;
+  for (const int group : {0, 1}) groups.push_back(std::make_unique<Noted>(group, notes));
+  Rollout rollout(config, 0, 1, MakeReplica(config, 0), std::move(groups));
+  std::vector<float> gradient(rollout.layout().size());
+  rollout.Run(0.01, gradient);
+  EXPECT_THAT(notes, testing::ElementsAre("begin 0", "begin 1",                      //
+                                          "wait 0", "begin 0", "wait 1", "begin 1",  //
+                                          "wait 0", "begin 0", "wait 1", "begin 1",  //
+                                          "wait 0", "wait 1"));
+}
+
+// The forward passes of both groups and the wait are told apart. The envs share a simulator that
+// takes 1 ms for a step of both.
+TEST(RolloutGroups, TimeOfWaitingIsNotTimeOfActing) {
+  const Config config = InGroups(
+      {"env.name=catch", "actors.envs_per_actor=2", "actors.unroll=4", "env.step_ms=1"}, 2);
+  Replica replica = MakeReplica(config, 0);
+  EnvGroups groups = MakePacedEnvs(config, replica, {.seed = 1}, {});
+  ASSERT_EQ(groups.size(), 2u);
+  const envs::VecEnv &first = *groups[0], &second = *groups[1];
+  Rollout rollout(config, 0, 1, std::move(replica), std::move(groups));
+  std::vector<float> gradient(rollout.layout().size());
+  const RolloutGradient done = rollout.Run(0.01, gradient);
+  EXPECT_GT(done.act_wait_us, 0u);
+  EXPECT_EQ(done.act_wait_us, (first.waited_ns() + second.waited_ns()) / 1000);
 }
 
 }  // namespace

@@ -73,10 +73,14 @@ class FakeSleeper final : public Sleeper {
   FakeTime& time_;
 };
 
+std::shared_ptr<PacedSimulator> SimulatorIn(FakeTime& time) {
+  return std::make_shared<PacedSimulator>(std::make_unique<FakeSleeper>(time));
+}
+
 std::unique_ptr<VecEnv> Slowed(const EnvConfig& config, FakeTime& time, std::int64_t unroll = 20,
                                WhileWaiting while_waiting = {}) {
   return std::make_unique<Paced>(MakeVecEnv(config, 1, kPaceSeed), Pace(config, unroll, kPaceSeed),
-                                 std::make_unique<FakeSleeper>(time), std::move(while_waiting));
+                                 SimulatorIn(time), std::move(while_waiting));
 }
 
 TEST(PacedTest, AStepEndsItsTimeAfterItBegan) {
@@ -105,9 +109,10 @@ class Slow final : public VecEnv {
   const EnvSpec& spec() const override { return env_->spec(); }
   int size() const override { return 1; }
   void Reset(std::span<float> observations) override { env_->Reset(observations); }
-  void Step(std::span<const std::int32_t> actions, std::span<float> observations,
-            std::span<float> rewards, std::span<std::uint8_t> terminals) override {
-    env_->Step(actions, observations, rewards, terminals);
+  void StepAsync(std::span<const std::int32_t> actions) override { env_->StepAsync(actions); }
+  void StepWait(std::span<float> observations, std::span<float> rewards,
+                std::span<std::uint8_t> terminals) override {
+    env_->StepWait(observations, rewards, terminals);
     time_.now += takes_;
   }
   void TakeEpisodes(std::vector<EpisodeEnd>& out) override { env_->TakeEpisodes(out); }
@@ -122,8 +127,7 @@ TEST(PacedTest, WhatTheGameTakesItselfIsPartOfTheStep) {
   for (const int takes_ms : {1, 3}) {  // a game slower than its pace is not held up further
     FakeTime time;
     EnvBench player(std::make_unique<Paced>(std::make_unique<Slow>(time, takes_ms * kMs),
-                                            Pace(At(2), 20, kPaceSeed),
-                                            std::make_unique<FakeSleeper>(time)));
+                                            Pace(At(2), 20, kPaceSeed), SimulatorIn(time)));
     player.Step();
     EXPECT_EQ(time.now, (5'000 + std::max(2, takes_ms)) * kMs);
   }
@@ -136,6 +140,39 @@ TEST(PacedTest, LongStepsLetTheirActorGiveSignsOfLife) {
   player.Step();
   EXPECT_EQ(time.now, 5'350 * kMs);
   EXPECT_EQ(calls, 3);
+}
+
+// A step and the time between two calls, in which an actor thinks, are not counted twice: only what
+// it sleeps is waiting.
+TEST(PacedTest, WaitingIsTheTimeItSleeps) {
+  FakeTime time;
+  EnvBench player(std::make_unique<Paced>(std::make_unique<Slow>(time, kMs / 2),
+                                          Pace(At(2), 20, kPaceSeed), SimulatorIn(time)));
+  player.env->StepAsync(player.actions);
+  time.now += kMs;
+  player.env->StepWait(player.seen, player.rewards, player.ends);
+  EXPECT_EQ(time.now, 5'002 * kMs);
+  EXPECT_EQ(player.env->waited_ns(), kMs / 2);
+}
+
+// Two halves of 1 ms each, and 0.9 ms of thought for the next step of each. It is free while the
+// other half plays: five steps of both take five times 2 ms behind the first thought.
+TEST(PacedTest, ASimulatorPlaysOneGroupWhileTheActorThinksAboutTheOther) {
+  FakeTime time;
+  const auto simulator = SimulatorIn(time);
+  const auto half = [&] {
+    return EnvBench(std::make_unique<Paced>(MakeVecEnv(At(0), 1, kPaceSeed),
+                                            Pace(At(1), 20, kPaceSeed), simulator));
+  };
+  EnvBench groups[] = {half(), half()};
+  for (int turn = 0; turn < 12; ++turn) {
+    EnvBench& group = groups[turn % 2];
+    if (turn >= 2) group.env->StepWait(group.seen, group.rewards, group.ends);
+    if (turn >= 10) continue;
+    time.now += 9 * kMs / 10;
+    group.env->StepAsync(group.actions);
+  }
+  EXPECT_EQ(time.now, 5'000 * kMs + 9 * kMs / 10 + 5 * 2 * kMs);
 }
 
 // The pace changes the time, and nothing else.

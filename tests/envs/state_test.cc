@@ -64,9 +64,9 @@ std::vector<SavedEnv> SavedEnvs() {
                     EnvConfig config{.name = "catch"};
                     config.step_ms = 3;
                     config.step_jitter = 0.5;
-                    return std::make_unique<Paced>(MakeVecEnv(config, num_envs, seed),
-                                                   Pace(config, 5, seed),
-                                                   std::make_unique<NoSleep>());
+                    return std::make_unique<Paced>(
+                        MakeVecEnv(config, num_envs, seed), Pace(config, 5, seed),
+                        std::make_shared<PacedSimulator>(std::make_unique<NoSleep>()));
                   }});
   return envs;
 }

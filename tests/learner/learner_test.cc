@@ -86,6 +86,7 @@ TEST_F(LearnerTest, TheStatusReportsTheTimesOfActorsAndLearner) {
                                .wait_us = 1'000'000,
                                .refresh_us = 2'000'000,
                                .act_us = 3'000'000,
+                               .act_wait_us = 6'000'000,
                                .gradient_us = 4'000'000,
                                .push_us = 5'000'000},
                 std::vector<float>(kFloats, 0.5f));
@@ -94,7 +95,7 @@ TEST_F(LearnerTest, TheStatusReportsTheTimesOfActorsAndLearner) {
   Stop();
   const auto& time = final_status_["time"];
   EXPECT_EQ(time["actors"].dump(),
-            R"({"wait":2.0,"refresh":4.0,"act":6.0,"gradient":8.0,"push":10.0})");
+            R"({"wait":2.0,"refresh":4.0,"act":6.0,"act_wait":12.0,"gradient":8.0,"push":10.0})");
   for (const char* key : {"receive", "dispatch", "idle", "lanes"}) {
     EXPECT_GT(time["learner"][key].get<double>(), 0) << key;
   }

@@ -212,7 +212,8 @@ TEST(ModelTest, TheStateIsCarriedFromUnrollToUnroll) {
   std::vector<float> values;
   for (int unroll = 0; unroll < 2; ++unroll) {
     if (unroll > 0) {
-      parts->Forward(parameters, 2, 1);  // a bootstrap on the way changes nothing
+      parts->Forward(parameters, {.step = 2, .envs = 2},
+                     1);  // a bootstrap on the way changes nothing
       parts->Carry(1);
     }
     std::copy_n(cells.begin() + unroll * 12, 12, parts->observations().begin());
@@ -327,6 +328,7 @@ TEST(ModelDeathTest, StepsBeyondTheBuffersAbort) {
   const auto model = MakeModel({NetKind::kMlp, {2}, 1, 1, 3, 2}, *backend, {.envs = 2, .steps = 4});
   const std::vector<float> parameters(model->layout().size());
   EXPECT_DEATH(model->Forward(parameters, 4), "step 4 after 3 of 4");
+  EXPECT_DEATH(model->Forward(parameters, {.step = 1, .first = 1, .envs = 2}), "envs 1 . 2 of 2");
   EXPECT_DEATH(model->Forward(std::span(parameters).first(5), 0), "parameters.size");
 }
 

@@ -7,12 +7,12 @@ namespace {
 
 TEST(BottleneckTest, SharesAreOfTheTimeThatPassed) {
   // Two actors and ten seconds; the lanes are other threads than the one that receives.
-  const auto shares =
-      TimeShares({.actors = {.wait = 2, .refresh = 1, .act = 6, .gradient = 10, .push = 1},
-                  .learner = {.receive = 2, .dispatch = 0.5, .idle = 7.5, .lanes = 9}});
-  const auto& [wait, refresh, act, gradient, push] = shares.actors;
-  EXPECT_THAT((std::vector{wait, refresh, act, gradient, push}),
-              testing::ElementsAre(0.1, 0.05, 0.3, 0.5, 0.05));
+  const auto shares = TimeShares(
+      {.actors = {.wait = 2, .refresh = 1, .act = 2, .act_wait = 4, .gradient = 10, .push = 1},
+       .learner = {.receive = 2, .dispatch = 0.5, .idle = 7.5, .lanes = 9}});
+  const auto& [wait, refresh, act, act_wait, gradient, push] = shares.actors;
+  EXPECT_THAT((std::vector{wait, refresh, act, act_wait, gradient, push}),
+              testing::ElementsAre(0.1, 0.05, 0.1, 0.2, 0.5, 0.05));
   const auto& [receive, dispatch, idle, lanes] = shares.learner;
   EXPECT_THAT((std::vector{receive, dispatch, idle, lanes}),
               testing::ElementsAre(0.2, 0.05, 0.75, 0.9));
@@ -46,6 +46,10 @@ TEST(BottleneckTest, IsNamedWithItsShares) {
         .learner = {.receive = 8, .dispatch = 2, .idle = 90, .lanes = 14}},
        "waiting: actors wait 60 % of the time for a grant and compute 35 %; the learner's lanes "
        "are busy 14 %, its network thread 10 %"},
+      {{.actors = {.wait = 6, .refresh = 1, .act = 8, .act_wait = 70, .gradient = 14, .push = 1},
+        .learner = {.receive = 2, .dispatch = 1, .idle = 97, .lanes = 4}},
+       "the environments: actors wait 70 % of the time for them and compute 22 %; the learner's "
+       "lanes are busy 4 %, its network thread 3 %"},
       {{.actors = {.wait = 10, .refresh = 40, .act = 10, .gradient = 20, .push = 20},
         .learner = {.receive = 8, .dispatch = 2, .idle = 90, .lanes = 14}},
        "the wire: actors fetch weights 40 % of the time, push gradients 20 % and compute 30 %; "

@@ -61,7 +61,8 @@ TEST(SummaryTest, ValuesOfStatusConfigAndCounts) {
                   "dropped": {"not_finite": 3, "too_stale": 7}},
     "actors": {"started": 5, "restarted": 2}, "learner": {"restarted": 1},
     "envs": {"replaced": 3, "episodes_cut": 24}, "exact": true,
-    "time": {"actors": {"wait": 0.02, "refresh": 0.01, "act": 0.38, "gradient": 0.54, "push": 0.05},
+    "time": {"actors": {"wait": 0.02, "refresh": 0.01, "act": 0.38, "act_wait": 0.0,
+                        "gradient": 0.54, "push": 0.05},
              "learner": {"receive": 0.08, "dispatch": 0.02, "idle": 0.9, "lanes": 0.14}},
     "bottleneck": "the actors: they compute 92 % of the time (act 38 %, gradient 54 %);)"
                                     R"( the learner's lanes are busy 14 %, its network thread 10 %",

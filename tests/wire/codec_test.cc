@@ -39,6 +39,7 @@ Gradient AGradient() {
           .wait_us = 10,
           .refresh_us = 20,
           .act_us = 30,
+          .act_wait_us = 35,
           .gradient_us = 40,
           .push_us = 50,
           .episodes = {{.episode_return = 12, .length = 345}, {.episode_return = -1, .length = 6}},
@@ -84,7 +85,7 @@ TEST(Codec, TheHeaderIsTheTableOfTheReadmeByteByByte) {
   const Frames frames = Encode(header, Weights{.steps = 5, .entropy = 0.5}, tensor);
   std::vector<std::uint8_t> expected = {
       'S',  'T',  'R',  'L',                           // 0 magic
-      8,    0,                                         // 4 protocol
+      9,    0,                                         // 4 protocol
       7,                                               // 6 kind: weights
       1,                                               // 7 element type: f32
       0x04, 0x03, 0x02, 0x01,                          // 8 slot

@@ -183,8 +183,8 @@ std::optional<SimulateConfig> TimesBetween(const learner::RunStatus& begin,
   };
   const learner::TimeStatus::Actors &a = begin.time.actors, &b = end.time.actors;
   const double paced_ms = config.env.step_ms * static_cast<double>(config.actors.unroll);
-  simulate.compute_ms = std::max(
-      kMinMs, each_ms(a.act + a.gradient + a.push, b.act + b.gradient + b.push) - paced_ms);
+  const auto busy = [](const auto& of) { return of.act + of.act_wait + of.gradient + of.push; };
+  simulate.compute_ms = std::max(kMinMs, each_ms(busy(a), busy(b)) - paced_ms);
   simulate.refresh_ms = each_ms(a.refresh, b.refresh);
   const learner::TimeStatus::Learner &c = begin.time.learner, &d = end.time.learner;
   simulate.receive_ms = each_ms(c.receive + c.dispatch, d.receive + d.dispatch);

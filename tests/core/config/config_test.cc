@@ -267,6 +267,8 @@ TEST(Config, ContradictionsNameBothKeys) {
   EXPECT_THAT(Mistakes("[net]\nhidden = [64, 64]\n"),
               ElementsAre(AllOf(StartsWith("x.toml:2:10: net.hidden"), HasSubstr("net.kind"))));
   EXPECT_THAT(Mistakes("[net]\nhidden = []\n"), ElementsAre(HasSubstr("net.kind")));
+  EXPECT_THAT(Mistakes("[actors]\nenvs_per_actor = 3\ngroups = 4\n"),
+              ElementsAre(HasSubstr("actors.groups = 4 contradicts actors.envs_per_actor = 3")));
   EXPECT_THAT(Mistakes("[actors]\nenvs_per_actor = 65536\nunroll = 100\n"),
               ElementsAre(AllOf(HasSubstr("actors.envs_per_actor"), HasSubstr("actors.unroll"))));
   EXPECT_THAT(Mistakes("[wire]\ntimeout_s = 0.5\n"),

@@ -99,7 +99,7 @@ Config RandomConfig(RandomStream& random) {
     std::visit(Shake{config, key.rule, random}, key.member);
   }
   config.actors.count = 1024;
-  config.actors.envs_per_actor = 7;
+  config.actors.envs_per_actor = 64;  // as many as groups, at least
   if (config.actors.backend == DeviceChoice::kCpu) {
     config.actors.env_device = DeviceChoice::kCpu;
     config.net.precision = Precision::kBf16;

@@ -45,6 +45,38 @@ std::string ErrorOf(const std::string& options, int advances = 0) {
   });
 }
 
+// The fake does not end its reset before the file is there, which is made between the two halves.
+TEST(WorkerEnvs, PlayBetweenTheHalvesOfAnAdvance) {
+  const TempDir dir;
+  const std::string file = (dir / "go").string();
+  WorkerEnvs envs(FakeWorker("{\"wait_for\": \"" + file + "\"}"), 1, kSeed, {});
+  envs.AdvanceAsync(Commands{kReset}, 1);
+  std::ofstream(file) << "on";
+  envs.AdvanceWait();
+  EXPECT_EQ(envs.replaced(), 0);
+  EXPECT_THAT(Frame(envs, 0), testing::ElementsAre(Shown(0), 0, 1));
+  EXPECT_GT(envs.waited_ns(), 0);
+}
+
+// As the groups of an actor are if one of them can no longer be played.
+TEST(WorkerEnvs, MayBeDestroyedWhileTheyPlay) {
+  {
+    WorkerEnvs envs(FakeWorker(), 2, kSeed, {.per_process = 1});
+    envs.AdvanceAsync(Commands{kReset, kReset}, 1);
+  }
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a process is left";
+}
+
+TEST(WorkerEnvs, NameThemselvesAsTheActorsEnvs) {
+  EnvSeed second = kSeed;
+  second.first = 6;
+  const std::string error = starling::ErrorOf([&] {
+    WorkerEnvs envs(FakeWorker(R"({"crash": 9})"), 2, second, {});
+    envs.Advance(Commands{kReset, kReset});
+  });
+  EXPECT_THAT(error, HasSubstr("the process of envs 6 to 7"));
+}
+
 TEST(WorkerEnvs, PlaysWhatItIsTold) {
   WorkerEnvs envs(FakeWorker(R"({"length": 2})"), 3, kSeed, {.per_process = 3});
   // 1. The spec.

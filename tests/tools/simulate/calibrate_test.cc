@@ -16,17 +16,19 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 // After so many hundreds of gradients, each an update: 0.5 ms to take weights, 2 + 3 + 0.25 ms to
-// compute and push, 6.5 ms of waiting; 0.3 + 0.2 ms in the network thread and 2 ms in the lanes.
+// act (0.5 of them waiting for envs), compute and push, 6.5 ms of waiting; 0.3 + 0.2 ms in the
+// network thread and 2 ms in the lanes.
 std::string Line(int hundreds, int term = 1) {
   const double gradients = 100.0 * hundreds;
   const auto s = [&](double ms) { return ms * gradients / 1000; };
   return fmt::format(
       R"({{"phase":"running","term":{},"updates":{},"gradients":{{"received":{},"applied":{}}},)"
-      R"("time":{{"actors":{{"wait":{},"refresh":{},"act":{},"gradient":{},"push":{}}},)"
+      R"("time":{{"actors":{{"wait":{},"refresh":{},"act":{},"act_wait":{},)"
+      R"("gradient":{},"push":{}}},)"
       R"("learner":{{"receive":{},"dispatch":{},"idle":1,"lanes":{}}}}}}})"
       "\n",
-      term, gradients, gradients, gradients, s(6.5), s(0.5), s(2), s(3), s(0.25), s(0.3), s(0.2),
-      s(2));
+      term, gradients, gradients, gradients, s(6.5), s(0.5), s(1.5), s(0.5), s(3), s(0.25), s(0.3),
+      s(0.2), s(2));
 }
 
 class CalibrateTest : public testing::Test {
