@@ -31,8 +31,8 @@ int GpuOf(std::uint32_t slot, std::size_t gpus);
 // Throws UserError as OpenGpu and the backend.
 Replica MakeReplica(const Config& config, std::uint32_t slot);
 
-// The envs of an actor in groups that are stepped in turns, in the order of the envs. Each env keeps
-// its random streams, whatever its group.
+// The envs of an actor in groups, in the order of the envs. The groups are stepped in turns. An env
+// has the same random streams in any group.
 using EnvGroups = std::vector<std::unique_ptr<envs::VecEnv>>;
 
 // Makes the groups of `config`: `make(envs, seed)` returns one of so many envs, whose streams are

@@ -147,9 +147,9 @@ void Rollout::Carry() {
   model_->Carry(unroll_ - 1);
 }
 
-// The groups take turns: the net works on one while others are stepped. Its last turn, behind the
-// last step, only values what a group observes. Recordings have ids: 0 is a whole unroll, the next
-// are the turns, the last is the gradient.
+// The groups take turns: the net works on one while others are stepped. Turn t of a group takes the
+// results of its step t - 1, acts, and begins step t; turn T ends with the values that bootstrap.
+// The recordings are numbered: 0 is a whole unroll, then come the turns, then the gradient.
 void Rollout::Unroll() {
   const int groups = static_cast<int>(groups_.size());
   for (int group = 0; fresh_ && group < groups; ++group) {

@@ -57,7 +57,7 @@ struct Truncated {
 struct EnvSeed {
   std::uint64_t seed = 0;
   std::uint32_t slot = 0, life = 0;
-  std::uint32_t first = 0;  // env 0 has the streams of this one: a group plays as its part of all
+  std::uint32_t first = 0;  // of a group: its env 0 is this env of the actor, with its streams
 
   StreamId Stream(std::size_t env, Purpose purpose) const {
     return {seed, slot, life, first + static_cast<std::uint32_t>(env), purpose};

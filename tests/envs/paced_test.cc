@@ -142,8 +142,7 @@ TEST(PacedTest, LongStepsLetTheirActorGiveSignsOfLife) {
   EXPECT_EQ(calls, 3);
 }
 
-// A step and the time between two calls, in which an actor thinks, are not counted twice: only what
-// it sleeps is waiting.
+// A step of 2 ms, of which the actor thinks 1 ms and the game takes 0.5 ms itself.
 TEST(PacedTest, WaitingIsTheTimeItSleeps) {
   FakeTime time;
   EnvBench player(std::make_unique<Paced>(std::make_unique<Slow>(time, kMs / 2),
