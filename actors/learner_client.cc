@@ -41,8 +41,9 @@ bool LearnerClient::Push(const wire::Grant& grant, const wire::SnapshotMeta& met
   wire::Gradient body = GradientMessage(gradient, std::move(episodes));
   body.grant = grant.number;
   body.buffer = session.space.buffer();
-  // The next grant will be waited for: so will its weights.
-  body.weights = !session.reader && session.grants.empty() ? 1 : 0;
+  // If the next grant will be waited for, so will its weights.
+  const bool waits = session.grants.empty() || session.far_grants > 0;
+  body.weights = !session.reader && waits ? 1 : 0;
   body.wait_us = wait_us_;
   body.refresh_us = refresh_us_;
   body.push_us = std::exchange(push_us_, 0);

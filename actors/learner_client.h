@@ -164,8 +164,9 @@ class LearnerClient {
     Deadlines deadlines{};
 
     std::deque<wire::Grant> grants{};
-    bool granted = false;        // a grant has arrived
-    std::size_t unanswered = 0;  // gradients
+    std::int64_t granted_ns = 0;  // when the last one was taken; 0: never
+    std::int64_t far_grants = 0;  // so many more are likely to be waited for, and their weights
+    std::size_t unanswered = 0;   // gradients
 
     std::optional<wire::SnapshotReader> reader{};
     std::unique_ptr<wire::BeaconReceiver> beacon{};  // while it waits for a version

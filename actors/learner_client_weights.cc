@@ -57,8 +57,15 @@ std::optional<wire::Grant> LearnerClient::NextGrant() {
   if (!Pump(0) || (session.cut > 0 && !SendState())) return std::nullopt;
   const wire::Grant grant = session.grants.front();
   session.grants.pop_front();
-  // The wait for the first grant is the start of the run, not lost time.
-  wait_us_ = std::exchange(session.granted, true) ? UsSince(begin) : 0;
+  // 3. Measure the wait. That for the first grant is the start of the run, not lost time.
+  const std::int64_t now = real_.NowNs(), before = std::exchange(session.granted_ns, now);
+  wait_us_ = before > 0 ? UsSince(begin) : 0;
+  // If it is longer than an unroll, grants come in bursts: all grants of the next burst will be
+  // used at once, and each needs its weights by then.
+  --session.far_grants;
+  if (before > 0 && now - begin > begin - before) {
+    session.far_grants = session.config.updates.in_flight;
+  }
   return grant;
 }
 

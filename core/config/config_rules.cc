@@ -18,6 +18,8 @@ constexpr std::int64_t kMaxPort = 65'535;
 
 std::int64_t CeilDiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
+bool OverTcp(const WireConfig& wire) { return wire.endpoint.starts_with("tcp://"); }
+
 // The natural staleness of free-running actors is about N / K - 1; returns the K that fits the
 // bound.
 std::int64_t GradientsFor(std::int64_t actors, std::uint64_t bound) {
@@ -25,13 +27,20 @@ std::int64_t GradientsFor(std::int64_t actors, std::uint64_t bound) {
   return CeilDiv(actors, static_cast<std::int64_t>(bound) + 1);
 }
 
-// With a second grant an actor computes while its last gradient is applied. That pays where the
-// natural staleness of two grants per actor fits the bound; elsewhere actors would only wait longer
-// for each other.
-std::int64_t GrantsFor(std::int64_t actors, std::int64_t gradients, std::uint64_t bound) {
-  if (bound == 0) return 1;
-  const std::int64_t natural = CeilDiv(2 * actors, gradients) - 1;
-  return std::cmp_less_equal(natural, bound) ? 2 : 1;
+// With a second grant an actor computes while its last gradient is applied; over tcp, where answers
+// and weights take longer, with a third. That pays where the natural staleness of so many grants
+// per actor fits the bound; elsewhere actors would only wait longer for each other.
+std::int64_t GrantsFor(const Config& config) {
+  const std::int64_t useful = OverTcp(config.wire) ? 3 : 2;
+  const auto fits = [&](std::int64_t grants) {
+    const std::int64_t most = grants * config.actors.count;
+    return std::cmp_less_equal(CeilDiv(most, config.updates.gradients) - 1, config.staleness.bound);
+  };
+  if (config.staleness.bound == 0) return 1;
+  for (std::int64_t grants = useful; grants > 1; --grants) {
+    if (fits(grants)) return grants;
+  }
+  return 1;
 }
 
 using Contradictions = std::vector<Contradiction>;
@@ -190,7 +199,7 @@ void CheckWire(const WireConfig& wire, Contradictions& found) {
         wire.secret, wire.allowed);
   }
   // Keys and an address are for tcp only.
-  if (wire.endpoint.starts_with("tcp://")) return;
+  if (OverTcp(wire)) return;
   if (!wire.secret.empty()) {
     Add(found, {"wire.secret", "wire.endpoint"},
         "wire.secret = \"{}\" contradicts wire.endpoint = \"{}\": only tcp has keys; the "
@@ -284,8 +293,7 @@ void ResolveAuto(Config& config, const std::string& file, std::int64_t actors_th
   resolve("updates.start_with", updates.start_with, config.actors.count);
   resolve("updates.gradients", updates.gradients,
           GradientsFor(config.actors.count, config.staleness.bound));
-  resolve("updates.in_flight", updates.in_flight,
-          GrantsFor(config.actors.count, updates.gradients, config.staleness.bound));
+  resolve("updates.in_flight", updates.in_flight, GrantsFor(config));
 }
 
 std::vector<Contradiction> FindContradictions(const Config& config) {

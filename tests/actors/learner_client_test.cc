@@ -193,6 +193,40 @@ TEST_F(LearnerClientTest, AGradientWantsWeightsBehindTheNextGrantIfThereIsNoGran
   }
 }
 
+// Over a long way all grants come at once, and the actor waits longer for them than it works. Then
+// every grant of a burst needs its weights when it comes.
+TEST_F(LearnerClientTest, AfterALongWaitEveryGradientOfTheBurstWantsWeights) {
+  FakeClock clock;
+  std::int64_t wait_ms = 0;  // of every look for messages
+  ClientOptions options = Options();
+  options.clock = &clock;
+  options.abandoned = [&] {
+    clock.AdvanceMs(wait_ms);
+    return clock_.NowMs() > begin_ms_ + kPatienceMs;
+  };
+  wire::Answer grants;
+  for (std::uint64_t number = 1; number <= 6; ++number) grants.grants.push_back({.number = number});
+  const auto learner = Serve({.config = ConfigWith("updates.in_flight=2")}, {grants});
+  LearnerClient client(options);
+  ASSERT_TRUE(client.Join() && client.CheckNet(kFingerprint, 16));
+  const auto wants_weights = [&](std::int64_t waits_ms, std::int64_t works_ms) {
+    wait_ms = waits_ms;
+    const auto grant = client.NextGrant();
+    EXPECT_TRUE(grant);
+    wait_ms = 0;
+    const RolloutGradient gradient{.values = client.NextGradientSpace(), .loss = {}, .samples = 1};
+    EXPECT_TRUE(client.Push(*grant, {.term = 1}, gradient, {}));
+    clock.AdvanceMs(works_ms);
+    return learner->NextGradient().weights == 1;
+  };
+  EXPECT_FALSE(wants_weights(50, 4));  // the wait for the first grant says nothing
+  EXPECT_FALSE(wants_weights(3, 4));
+  EXPECT_TRUE(wants_weights(50, 4));
+  EXPECT_TRUE(wants_weights(0, 4));  // it is of the same burst
+  EXPECT_FALSE(wants_weights(0, 4));
+  EXPECT_TRUE(wants_weights(0, 4));  // no grant is left
+}
+
 // Every actor was woken by every version, most of them while they played.
 TEST_F(LearnerClientTest, VersionsWakeAnActorOnlyWhileItWaitsForOne) {
   wire::SnapshotWriter snapshot(dir_ / "weights", 16, kFingerprint, 1);

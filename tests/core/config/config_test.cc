@@ -48,20 +48,25 @@ TEST(Config, AutomaticGradientsFitTheBound) {
   }
 }
 
-// A second grant for each of 3 actors makes a natural staleness of 2 x 3 / K - 1. Six gradients can
-// only be held with two grants each.
+// A second grant for each of 3 actors makes a natural staleness of 2 x 3 / K - 1, a third, over tcp
+// only, of 3 x 3 / K - 1. Six gradients can only be held with two grants each.
 TEST(Config, AutomaticGrantsFitTheBound) {
   const struct {
     std::string bound, gradients;
-    int grants;
-  } cases[] = {{"unbounded", "1", 2}, {"5", "1", 2},   {"4", "1", 1}, {"2", "2", 2},
-               {"1", "3", 2},         {"1", "2", 1},   {"0", "1", 1}, {"0", "3", 1},
-               {"5", "6", 2},         {"2", "auto", 1}};
-  for (const auto& [bound, gradients, grants] : cases) {
-    const Config config =
-        ParseConfig("[actors]\ncount = 3", "x.toml",
-                    {"staleness.bound=" + bound, "updates.gradients=" + gradients});
-    EXPECT_EQ(config.updates.in_flight, grants) << bound << ", " << gradients;
+    int grants, over_tcp;
+  } cases[] = {{"unbounded", "1", 2, 3}, {"8", "1", 2, 3}, {"7", "1", 2, 2}, {"5", "1", 2, 2},
+               {"4", "1", 1, 1},         {"4", "2", 2, 3}, {"2", "2", 2, 2}, {"1", "3", 2, 2},
+               {"1", "2", 1, 1},         {"0", "1", 1, 1}, {"0", "3", 1, 1}, {"5", "6", 2, 3},
+               {"2", "auto", 1, 1}};
+  for (const auto& [bound, gradients, grants, over_tcp] : cases) {
+    std::vector<std::string> settings = {"staleness.bound=" + bound,
+                                         "updates.gradients=" + gradients};
+    const auto in_flight = [&] {
+      return ParseConfig("[actors]\ncount = 3", "x.toml", settings).updates.in_flight;
+    };
+    EXPECT_EQ(in_flight(), grants) << bound << ", " << gradients;
+    settings.emplace_back("wire.endpoint=tcp://127.0.0.1:0");
+    EXPECT_EQ(in_flight(), over_tcp) << bound << ", " << gradients;
   }
 }
 
