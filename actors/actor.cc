@@ -13,31 +13,6 @@ namespace starling::actors {
 
 namespace {
 
-// With backend "auto", falls back to the processor if no GPU is available.
-std::unique_ptr<Rollout> MakeRollout(Config config, const LearnerClient& client,
-                                     const std::function<void()>& beat) {
-  const std::uint32_t life = client.life();  // a restored state brings its own
-  const auto make = [&] {
-    const envs::EnvSeed seed{config.run.seed, client.slot(), life};
-    Replica replica = MakeReplica(config, client.slot());
-    EnvGroups groups = MakePacedEnvs(config, replica, seed, beat);
-    return std::make_unique<Rollout>(config, client.slot(), life, std::move(replica),
-                                     std::move(groups), beat);
-  };
-  if (config.actors.backend != DeviceChoice::kAuto) return make();
-  try {
-    if (UsesGpu(config)) {
-      beat();  // the driver may take long to start
-      return make();
-    }
-    LogInfo("{}; computing on the processor", FindGpus().why_none);
-  } catch (const UserError& error) {
-    LogWarn("{}; going on with the processor", error.what());
-  }
-  UseProcessor(config);
-  return make();
-}
-
 // Trains until the client goes down.
 void Train(LearnerClient& client, Rollout& rollout, const ActorsConfig& actors) {
   if (!client.CheckNet(rollout.layout().fingerprint(), rollout.layout().size())) return;
@@ -77,7 +52,9 @@ void RunIncarnation(LearnerClient& client, const OwnSettings& own, bool& fresh) 
   const bool first_life = wire::LifeOf(client.incarnation()) == 0;
   bool had_gpu = !first_life && config.actors.backend != DeviceChoice::kCpu;
   try {
-    const auto rollout = MakeRollout(config, client, [&client] { client.Beat(); });
+    // A restored state brings its own life.
+    const auto rollout =
+        MakeRollout(config, client.slot(), client.life(), [&client] { client.Beat(); });
     had_gpu = rollout->on_gpu();
     client.SaveWith([&](std::vector<std::byte>& to) {
       try {
@@ -96,6 +73,29 @@ void RunIncarnation(LearnerClient& client, const OwnSettings& own, bool& fresh) 
 }
 
 }  // namespace
+
+std::unique_ptr<Rollout> MakeRollout(Config config, std::uint32_t slot, std::uint32_t life,
+                                     const std::function<void()>& beat) {
+  const auto make = [&] {
+    const envs::EnvSeed seed{config.run.seed, slot, life};
+    Replica replica = MakeReplica(config, slot);
+    EnvGroups groups = MakePacedEnvs(config, replica, seed, beat);
+    return std::make_unique<Rollout>(config, slot, life, std::move(replica), std::move(groups),
+                                     beat);
+  };
+  if (config.actors.backend != DeviceChoice::kAuto) return make();
+  try {
+    if (UsesGpu(config)) {
+      if (beat) beat();  // the driver may take long to start
+      return make();
+    }
+    LogInfo("{}; computing on the processor", FindGpus().why_none);
+  } catch (const UserError& error) {
+    LogWarn("{}; going on with the processor", error.what());
+  }
+  UseProcessor(config);
+  return make();
+}
 
 ClientState RunActor(const ClientOptions& options, std::string& text, const OwnSettings& own) {
   FlushDenormals();

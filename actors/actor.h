@@ -1,12 +1,22 @@
 // The actor: newest weights -> unroll -> one gradient -> push, under the learner's grants.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 
 #include "actors/learner_client.h"
 #include "actors/own_settings.h"
+#include "actors/rollout.h"
 
 namespace starling::actors {
+
+// The rollout of a working actor, at the pace of its env. With backend "auto" it falls back to the
+// processor if no GPU is available. `beat` as Rollout's `between_steps`. Throws UserError if the
+// run's environment or net cannot be built here.
+std::unique_ptr<Rollout> MakeRollout(Config config, std::uint32_t slot, std::uint32_t life,
+                                     const std::function<void()>& beat = {});
 
 // Runs one actor until the run is over, the actor is stopped, or there is no learner. Joins a lost
 // learner again as a new incarnation. Returns kRunOver, kStopped, kRefused or kUnreachable; for the

@@ -30,3 +30,14 @@ find_library(DNNL_LIBRARY dnnl REQUIRED)
 add_library(starling_dnnl INTERFACE)
 target_include_directories(starling_dnnl SYSTEM INTERFACE ${DNNL_INCLUDE})
 target_link_libraries(starling_dnnl INTERFACE ${DNNL_LIBRARY})
+
+# MPI, if it is found: for starling-rank (updates.exchange = "allreduce"). Nothing else links it.
+# Never under sanitizers, which find fault with the library itself.
+set(STARLING_HAS_MPI OFF)
+if(NOT STARLING_SANITIZE)
+  set(MPI_CXX_SKIP_MPICXX ON)
+  find_package(MPI QUIET COMPONENTS CXX)
+  if(MPI_CXX_FOUND)
+    set(STARLING_HAS_MPI ON)
+  endif()
+endif()

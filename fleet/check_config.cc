@@ -137,6 +137,15 @@ std::uint64_t MaxActors(std::uint64_t open_files) {
   return open_files < kOwnFiles ? 0 : (open_files - kOwnFiles) / kFilesPerActor;
 }
 
+void CheckHasLearner(const Config& config) {
+  if (config.updates.exchange == Exchange::kLearner) return;
+  throw UserError(
+      fmt::format("updates.exchange = \"allreduce\": this run has no learner; start it by mpirun -n "
+                  "{} starling-rank, with the same configuration and --run-dir "
+                  "(docs/spectrum/mirrored.md)",
+                  config.actors.count));
+}
+
 std::vector<Contradiction> CheckConfig(const Config& config) {
   std::vector<Contradiction> found;
   // 1. Game, device, memory and net: each needs the one before.

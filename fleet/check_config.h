@@ -15,4 +15,7 @@ std::uint64_t MaxActors(std::uint64_t open_files);
 // A ConfigCheck (core/config/config.h): returns every mistake. Raises the limit on open files.
 std::vector<Contradiction> CheckConfig(const Config& config);
 
+// Throws UserError with the way to start it if a run of this configuration has no learner.
+void CheckHasLearner(const Config& config);
+
 }  // namespace starling::fleet

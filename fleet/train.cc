@@ -46,6 +46,7 @@ struct Plan {
 Plan PlanNew(const TrainOptions& options) {
   ConfigSource source;
   Plan plan{LoadConfig(options.config, options.overrides, &source, CheckConfig), {}, false};
+  CheckHasLearner(plan.config);
   if (!options.init_from.empty()) plan.config.run.init_from = options.init_from;
   results::ResolveInitFrom(plan.config);
   const bool named = options.run_dir || !source.Where("run.dir").empty();
@@ -63,6 +64,7 @@ Plan PlanResume(const fs::path& run_dir, const std::vector<std::string>& overrid
   }
   ConfigSource source;
   Plan plan{LoadConfig(run_dir / "config.toml", overrides, &source, CheckConfig), run_dir, true};
+  CheckHasLearner(plan.config);
   if (const std::string where = source.Where("run.init_from"); where.starts_with("--set")) {
     throw UserError(where + ": only a new run starts from other weights, this one has its own");
   }

@@ -58,16 +58,19 @@ Engine::Engine(const Config& config, const Start& start, wire::SnapshotWriter& s
       counters_(start.counters),
       roster_(term_),
       lives_(term_, options_.exact ? start.actors : std::nullopt),
-      journal_(options_.run_dir / "journal", {.seed = config.run.seed,
-                                              .fingerprint = options_.fingerprint,
-                                              .term = term_,
-                                              .after = start.journal}),
+      journal_(options_.run_dir / "journal",
+               {.seed = config.run.seed,
+                .fingerprint = options_.fingerprint,
+                .term = term_,
+                .after = start.journal},
+               {.discard = !options_.journal}),
       pipeline_(config_, CutOut(start.state, options_.slice), snapshot, journal_, counters_,
                 options_.on_progress),
       pace_(options_.exact && options_.redo ? config.checkpoint.redo_s
                                             : std::numeric_limits<double>::infinity()) {
   if (options_.exact) pipeline_.SeekCuts();
   if (options_.sum_ahead) pipeline_.SumAhead();
+  pipeline_.AddUpElsewhere(options_.mean);
   if (!start.checkpoint.empty() && !(options_.exact && start.actors)) ++counters_.breaks;
   journal_.Append(TermRecord{term_, start.state.version, start.state.steps});
   journal_.Append(EntropyRecord{pipeline_.entropy()});
@@ -229,7 +232,7 @@ std::optional<Engine::Finished> Engine::TakeFinished(double seconds) {
     if (finished->cut) finished->checkpoint->actors = lives_.Save();
     pace_.Saved(counters_.seconds, finished->cut);
   }
-  return Finished{finished->version, std::move(finished->checkpoint)};
+  return Finished{finished->version, finished->hash, std::move(finished->checkpoint)};
 }
 
 CheckpointContent Engine::ContentOf(TrainingState state) {

@@ -48,6 +48,8 @@ struct EngineOptions {
   bool exact = false;             // checkpoints are cuts
   bool redo = false;              // if exact: the updates behind one can be redone
   bool sum_ahead = false;         // Pipeline::SumAhead
+  bool journal = true;            // false: another process journals the same updates
+  Pipeline::Mean mean{};          // where gradients are added up elsewhere; see Pipeline
   // Whether a checkpoint may be taken now that is not due by configuration; empty: never.
   std::function<bool()> may_save{};
   std::function<void()> on_progress{};  // called by an applier thread; see Pipeline
@@ -98,6 +100,7 @@ class Engine {
 
   struct Finished {
     std::uint64_t version = 0;
+    std::optional<std::uint64_t> hash;  // of its weights, if it was taken (learner.hash_every)
     // If one is due at this version. At a cut it has `actors`: the states that wait, to which the
     // caller adds those of the members that have begun.
     std::optional<CheckpointContent> checkpoint;

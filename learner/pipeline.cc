@@ -124,6 +124,7 @@ void Pipeline::Launch(const Judge::Update& decided) {
     update.gradients.push_back({.values = gradient.tensor.values,
                                 .weight = RelativeWeight(gradient.body.samples, first_samples)});
   }
+  if (mean_) update.gradients = {{.values = mean_(pending->gradients)}};
   update.weight_before = std::exchange(summed_weight_, 0);
   summed_.clear();
   pending->part = std::move(part_);
@@ -237,6 +238,7 @@ std::optional<Pipeline::Finished> Pipeline::TakeFinished() {
   if (update.hash) journal_.Append(HashRecord{update.version, update.WeightsHash()});
   Finished finished{.version = update.version,
                     .applied = std::move(pending->applied),
+                    .hash = update.hash ? std::optional(update.WeightsHash()) : std::nullopt,
                     .checkpoint = std::nullopt,
                     .cut = pending->cut};
   if (update.capture) {

@@ -77,6 +77,12 @@ class Pipeline {
   // ShareWith.
   void SumAhead() { sums_ahead_ = true; }
 
+  // For a learner whose gradients lie elsewhere, in slices: `mean` returns the mean of those of an
+  // update, in the order of their sum, weighted by their samples. It must stay until the update is
+  // finished. Empty: the gradients are here.
+  using Mean = std::function<std::span<const float>(std::span<const Received> gradients)>;
+  void AddUpElsewhere(Mean mean) { mean_ = std::move(mean); }
+
   // ---- checkpoints: of the version at which they fall due, or of the next cut if cuts are sought
 
   // From now on grants are withheld while a checkpoint is due, until its version is a cut.
@@ -103,6 +109,7 @@ class Pipeline {
   struct Finished {
     std::uint64_t version = 0;
     std::vector<Applied> applied;
+    std::optional<std::uint64_t> hash;            // of its weights, if it was taken
     std::optional<CheckpointContent> checkpoint;  // if one is due at this version
     bool cut = false;                             // ... which is a cut
   };
@@ -161,6 +168,7 @@ class Pipeline {
   bool due_ = false, give_up_ = false;  // a checkpoint; whether it need not be a cut
   bool ending_ = false, frozen_ = false;
   Broadcast broadcast_;
+  Mean mean_;
   std::uint64_t elsewhere_ = UINT64_MAX;    // newest version finished by the other processes
   StateCopy spare_;                         // memory for the next capture
   std::map<std::uint64_t, Received> held_;  // by ticket

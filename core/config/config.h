@@ -115,6 +115,7 @@ struct OptimizerConfig {
 };
 
 struct UpdatesConfig {
+  Exchange exchange = Exchange::kLearner;  // who adds gradients up: a learner, or all ranks
   std::int64_t gradients = 1;   // K: gradients in one update; 0 is "auto" = ceil(N / (bound + 1))
   std::int64_t in_flight = 0;   // grants of an actor; 0 is "auto": 2, over tcp 3, if the bound fits
   std::int64_t start_with = 0;  // 0 is "auto" = actors.count

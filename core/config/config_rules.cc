@@ -118,6 +118,29 @@ void CheckUpdates(const Config& config, Contradictions& found) {
   }
 }
 
+// Without a learner there is one update at a time, of all ranks.
+void CheckExchange(const Config& config, Contradictions& found) {
+  if (config.updates.exchange == Exchange::kLearner) return;
+  const auto refuse = [&](bool wrong, const std::string& key, const std::string& value,
+                          const char* why) {
+    if (!wrong) return;
+    Add(found, {key, "updates.exchange"}, "{} = {} contradicts updates.exchange = \"allreduce\": {}",
+        key, value, why);
+  };
+  const std::uint64_t bound = config.staleness.bound;
+  refuse(bound != 0, "staleness.bound",
+         bound == kUnbounded ? "\"unbounded\"" : fmt::format("{}", bound),
+         "all ranks apply each update together, so set it to 0");
+  refuse(config.updates.start_with != config.actors.count, "updates.start_with",
+         fmt::format("{}", config.updates.start_with), "all ranks begin together");
+  refuse(config.learner.shards > 1, "learner.shards", fmt::format("{}", config.learner.shards),
+         "there is no learner to divide; every rank adds up its slice");
+  refuse(config.learner.apply == ApplyMode::kHogwild, "learner.apply", "\"hogwild\"",
+         "all ranks apply the same updates to the same bits, so use \"lanes\"");
+  refuse(config.wire.endpoint != "auto", "wire.endpoint",
+         fmt::format("\"{}\"", config.wire.endpoint), "ranks talk through MPI");
+}
+
 void CheckNet(const NetConfig& net, Contradictions& found) {
   if (net.kind != NetKind::kLayers && !net.layers.empty()) {
     Add(found, {"net.layers", "net.kind"},
@@ -299,6 +322,7 @@ void ResolveAuto(Config& config, const std::string& file, std::int64_t actors_th
 std::vector<Contradiction> FindContradictions(const Config& config) {
   Contradictions found;
   CheckUpdates(config, found);
+  CheckExchange(config, found);
   CheckNet(config.net, found);
   CheckEnv(config, found);
   CheckActors(config, found);

@@ -121,6 +121,7 @@ const std::vector<ConfigKey>& Table() {
       WORDS(optimizer, scale_lr),
       {KEY(optimizer, lr_samples), IntegerRule{1, kMany, "auto"}},
 
+      WORDS(updates, exchange),
       {KEY(updates, gradients), IntegerRule{1, 1024, "auto"}},
       {KEY(updates, in_flight), IntegerRule{1, 16, "auto"}},
       {KEY(updates, start_with), IntegerRule{1, 1024, "auto"}},

@@ -66,6 +66,10 @@ constexpr auto WordsOf(OnExceed) { return std::array{"wait", "drop"}; }
 enum class Damping : std::uint8_t { kNone, kInverse };
 constexpr auto WordsOf(Damping) { return std::array{"none", "inverse"}; }
 
+// updates.exchange
+enum class Exchange : std::uint8_t { kLearner, kAllreduce };
+constexpr auto WordsOf(Exchange) { return std::array{"learner", "allreduce"}; }
+
 // learner.apply
 enum class ApplyMode : std::uint8_t { kLanes, kHogwild };
 constexpr auto WordsOf(ApplyMode) { return std::array{"lanes", "hogwild"}; }

@@ -45,6 +45,7 @@ void JournalSync::Run() const {
 
 JournalWriter::JournalWriter(std::filesystem::path journal, JournalHeader header, Options options)
     : journal_(std::move(journal)), options_(options), header_(header) {
+  if (options_.discard) return;
   // 1. Where the run goes on.
   if (header_.after.offset == 0) {
     std::filesystem::remove_all(journal_);
@@ -129,13 +130,13 @@ void JournalWriter::SetIncomplete(std::string error) {
 }
 
 bool JournalWriter::Append(const JournalRecord& record) {
-  if (broken_) return true;
+  if (broken_ || options_.discard) return true;
   if (!AppendRecord(buffer_, record)) return Flush() && Fail("write so long a record to", EFBIG);
   return buffer_.size() < kBufferSize || Flush();
 }
 
 bool JournalWriter::Flush() {
-  if (broken_) return true;
+  if (broken_ || options_.discard) return true;
   // 1. The buffer goes to the segment.
   if (!WriteAll(file_->get(), buffer_)) return Fail("write", errno);
   written_ += buffer_.size();
@@ -154,7 +155,7 @@ JournalSync JournalWriter::TakeSync() {
   Flush();
   JournalSync sync = std::exchange(unsynced_, {});
   // Records to come go to this segment, too.
-  if (!broken_) unsynced_.segments_.push_back(file_);
+  if (!broken_ && !options_.discard) unsynced_.segments_.push_back(file_);
   return sync;
 }
 

@@ -31,6 +31,7 @@ class JournalWriter {
  public:
   struct Options {
     std::uint64_t segment_bytes = 64 << 20;  // a segment as long as this is followed by another one
+    bool discard = false;  // a replica's: another process writes it, this one opens no file
   };
   // Begins the segments of `header.term` in the directory `journal`, behind the position
   // `header.after`. At nowhere the run begins: what is in the directory is removed. If the segment

@@ -48,7 +48,7 @@ class RunTest : public testing::Test {
   std::filesystem::path run() const { return dir_ / "run"; }
   std::filesystem::path runtime() const { return dir_ / "rt"; }
 
-  // Any of our programs, in the test's directory.
+  // Any of our programs, or another by its path, in the test's directory.
   std::unique_ptr<Process> Start(const std::string& program, Strings words,
                                  std::optional<rlim_t> file_size_limit = {},
                                  const Strings& environment = {}) {
@@ -56,7 +56,8 @@ class RunTest : public testing::Test {
         Launch{.program = std::filesystem::path(STARLING_BIN) / program,
                .arguments = std::move(words),
                .directory = dir_.path(),
-               .output = dir_ / (program + std::to_string(++started_)),
+               .output = dir_ / (std::filesystem::path(program).filename().string() +
+                                 std::to_string(++started_)),
                .file_size_limit = file_size_limit,
                .environment = environment});
   }

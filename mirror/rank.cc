@@ -1,0 +1,297 @@
+#include "mirror/rank.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <utility>
+
+#include "actors/actor.h"
+#include "actors/gradient_message.h"
+#include "core/check.h"
+#include "core/denormals.h"
+#include "core/log.h"
+#include "core/process.h"
+#include "core/state_bytes.h"
+#include "net/norm.h"
+#include "wire/socket.h"
+
+namespace starling::mirror {
+
+namespace {
+
+constexpr std::int64_t kPollMs = 50;  // longest wait for the applier between two looks
+
+std::uint32_t Us(std::int64_t ns) { return static_cast<std::uint32_t>(ns / 1000); }
+
+// The evaluator reads the weights of rank 0.
+std::filesystem::path SnapshotPath(const HeldRun* run, std::uint32_t term) {
+  return run ? run->runtime_dir.SnapshotPath(term) : std::filesystem::path();
+}
+
+}  // namespace
+
+Rank::Rank(World& world, const Config& config, net::ParameterLayout layout,
+           const StartMessage& message, const HeldRun* run, RankOptions options)
+    : world_(world),
+      config_(config),
+      layout_(std::move(layout)),
+      options_(std::move(options)),
+      cut_at_start_(message.start.actors ? std::optional(message.start.state.version)
+                                         : std::nullopt),
+      real_(options_.clock ? *options_.clock : steady_clock_),
+      clock_(real_),
+      all_reduce_(world, layout_.size(), config.wire.gradient),
+      snapshot_(SnapshotPath(run, message.start.state.term), layout_.size(), layout_.fingerprint(),
+                message.start.state.term),
+      reader_(snapshot_),
+      engine_(config_, message.start, snapshot_,
+              {.run_dir = run ? run->dir : std::filesystem::path(),
+               .fingerprint = layout_.fingerprint(),
+               .session = message.session,
+               .slice = {.begin = 0, .size = layout_.size()},
+               .exact = options_.exact,
+               .journal = run != nullptr,
+               .mean = [this](const auto& gradients) { return all_reduce_.Mean(gradients); },
+               .on_progress = [this] { wake_up_.Notify(); }}),
+      hashed_(message.start.state.version),
+      hash_(learner::HashWeights(message.start.state.weights)),
+      laps_(real_) {
+  FlushDenormals();
+  if (run) {
+    books_.emplace(config_, layout_, *run, engine_, message.start, options_.sinks, clock_, real_);
+    if (message.start.checkpoint.empty()) books_->Save(engine_.CaptureNow());
+  }
+  Enter(message.start);
+}
+
+// ---- begin
+
+// A rank says of itself that it goes on from its saved state, or begins afresh.
+struct Rank::Entry {
+  bool restored = false;
+  std::uint32_t pid = 0;
+  Bytes host{};
+  void Fields(StateBytes& bytes) {
+    bytes(restored), bytes(pid);
+    bytes.Bytes(host);
+  }
+};
+
+// All ranks become members of the run, in the order of ranks.
+void Rank::Enter(const learner::Start& start) {
+  // 1. Each tries to go on from its state.
+  const std::string host = HostName();
+  const auto* text = reinterpret_cast<const std::byte*>(host.data());
+  Entry mine{.restored = Restore(start),
+             .pid = static_cast<std::uint32_t>(::getpid()),
+             .host{text, text + host.size()}};
+  Bytes packed;
+  SaveState(mine, packed);
+  // 2. Every engine learns who could.
+  std::uint32_t rank = 0;
+  for (const Bytes& bytes : world_.Share(packed)) {
+    Entry entry;
+    RestoreState(entry, bytes);
+    learner::Member& member = engine_.Join(rank, "", /*fresh=*/!entry.restored);
+    member.pid = entry.pid;
+    member.host.assign(reinterpret_cast<const char*>(entry.host.data()), entry.host.size());
+    ++rank;
+  }
+  // 3. Who begins afresh has a new life.
+  if (!mine.restored) {
+    rollout_ = actors::MakeRollout(config_, slot(), engine_.roster().Find(slot())->life);
+  }
+  CHECK(rollout_->layout().fingerprint() == layout_.fingerprint(), "the net of rank {}", slot());
+  LogInfo("rank {} of {}: {} envs x {} steps a gradient{}", slot(), world_.size(),
+          config_.actors.envs_per_actor, config_.actors.unroll, rollout_->where());
+  engine_.Open();
+}
+
+// Goes on from this rank's state in the checkpoint. Returns false if there is none, or it is of no
+// use.
+bool Rank::Restore(const learner::Start& start) {
+  if (!options_.exact || !start.actors) return false;
+  for (const learner::ActorState& actor : start.actors->actors) {
+    if (actor.slot != slot()) continue;
+    rollout_ = actors::MakeRollout(config_, slot(), actor.life);
+    try {
+      rollout_->Restore(actor.state);
+      return true;
+    } catch (const StateError& error) {
+      LogWarn("the saved state of rank {} is of no use here ({}): beginning afresh", slot(),
+              error.what());
+      rollout_.reset();
+    }
+  }
+  return false;
+}
+
+// ---- a turn
+
+bool Rank::Run() {
+  while (!engine_.over()) {
+    const std::uint64_t before = engine_.published();
+    Turn();
+    // Held gradients are worth another turn, unless that brought no update.
+    if (stopped_ && (engine_.AtCut() || engine_.published() == before)) break;
+  }
+  End();
+  return engine_.over();
+}
+
+void Rank::Turn() {
+  // 1. Play, and tell the others.
+  laps_.LapNs();
+  Report mine = Play();
+  const std::int64_t played_ns = laps_.LapNs();
+  const std::vector<Report> reports = Unpack(world_.Share(Pack(std::move(mine))));
+  const std::int64_t waited_ns = laps_.LapNs();
+  // 2. All engines get the same gradients. Their update adds up what the ranks hold.
+  CheckSameWeights(reports);
+  Receive(reports);
+  engine_.Advance();
+  const std::int64_t exchanged_ns = laps_.LapNs();
+  AwaitUpdates();
+  // 3. Count the time. What a learner does here is the rest.
+  wait_us_ = Us(waited_ns), push_us_ = Us(exchanged_ns);
+  times_.idle_ns += played_ns + waited_ns + exchanged_ns;
+  clock_.Tick();
+  if (books_) books_->Report(times_);
+  times_.dispatch_ns += laps_.LapNs();
+}
+
+Report Rank::Play() {
+  const std::optional<wire::Grant> grant = TakeGrant();
+  Report report{.stop = MustStop(),
+                .seconds = begin_ns_ ? static_cast<double>(real_.NowNs() - *begin_ns_) / 1e9 : 0,
+                .hashed = hashed_,
+                .hash = hash_};
+  if (!begin_ns_) begin_ns_ = real_.NowNs();
+  if (grant) report.gradient = Compute(*grant);
+  return report;
+}
+
+// Returns the grant of this rank, if it has one: a rank whose gradient is held has none. The others
+// do the same with theirs.
+std::optional<wire::Grant> Rank::TakeGrant() {
+  std::optional<wire::Grant> mine;
+  for (const auto& [slot, answer] : engine_.TakeReplies(clock_.NowNs())) {
+    if (slot == this->slot() && !answer.grants.empty()) mine = answer.grants.front();
+  }
+  return mine;
+}
+
+Computed Rank::Compute(const wire::Grant& grant) {
+  // 1. The newest weights.
+  const std::int64_t begin = real_.NowNs();
+  wire::SnapshotMeta meta;
+  CHECK(reader_.Read(grant.version, rollout_->weights(), meta), "no version {}", grant.version);
+  const std::uint32_t refresh_us = Us(real_.NowNs() - begin);
+  // 2. An unroll and its gradient.
+  const actors::RolloutGradient gradient = rollout_->Run(meta.entropy, all_reduce_.own());
+  // 3. All but its values.
+  Computed computed{
+      .header = {.slot = slot(),
+                 .incarnation = engine_.roster().Find(slot())->incarnation,
+                 .sequence = ++sequence_,
+                 .term = engine_.term(),
+                 .session = engine_.session(),
+                 .version = meta.version,
+                 .fingerprint = layout_.fingerprint()},
+      .body = actors::GradientMessage(gradient, rollout_->TakeEpisodes()),
+      .norm = net::CheckFinite(gradient.values)};
+  computed.body.grant = grant.number;
+  computed.body.wait_us = wait_us_;
+  computed.body.refresh_us = refresh_us;
+  computed.body.push_us = push_us_;
+  return computed;
+}
+
+void Rank::Receive(const std::vector<Report>& reports) {
+  seconds_ = reports[0].seconds;
+  for (std::uint32_t rank = 0; rank < reports.size(); ++rank) {
+    const Report& report = reports[rank];
+    stopped_ |= report.stop;
+    if (!report.gradient) continue;
+    const auto [outcome, sender] = engine_.Receive({.header = report.gradient->header,
+                                                    .body = report.gradient->body,
+                                                    .norm = report.gradient->norm});
+    if (!books_) continue;
+    if (sender) sender->heard_ms = clock_.NowMs();
+    books_->Count(rank, outcome);
+  }
+}
+
+void Rank::AwaitUpdates() {
+  std::array<wire::PollItem, 1> items{};
+  items[0].fd = wake_up_.fd();
+  while (true) {
+    while (auto finished = engine_.TakeFinished(seconds_)) {
+      if (finished->hash) hashed_ = finished->version, hash_ = *finished->hash;
+      if (finished->checkpoint) Save(*std::move(finished->checkpoint));
+    }
+    if (engine_.idle()) return;
+    wire::Poll(items, kPollMs);
+    wake_up_.Clear();
+  }
+}
+
+// ---- checkpoints
+
+// All ranks hold the same content; rank 0 writes it, at a cut with the states of all.
+void Rank::Save(learner::CheckpointContent content) {
+  if (content.actors && !AddStates(*content.actors)) content.actors.reset();
+  if (books_) books_->Save(std::move(content));
+}
+
+// Brings the states of all ranks to rank 0. Returns false if one cannot be saved.
+bool Rank::AddStates(learner::ActorStates& states) {
+  // 1. Each saves its own, "" if it cannot.
+  Bytes mine;
+  try {
+    if (rollout_->WhyNotSaved().empty()) rollout_->Save(mine);
+  } catch (const StateError& error) {
+    LogWarn("the state of rank {} cannot be saved: {}", slot(), error.what());
+  }
+  // 2. Rank 0 adds them to those that wait, of which there are none once all have played.
+  std::vector<Bytes> all = world_.Collect(mine);
+  for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
+    const learner::Member& member = *engine_.roster().Find(rank);
+    if (!member.begun) continue;
+    if (all[rank].empty()) return false;
+    states.actors.push_back({.slot = rank,
+                             .incarnation = member.incarnation,
+                             .life = member.life,
+                             .state = std::move(all[rank])});
+  }
+  return true;
+}
+
+// ---- end
+
+void Rank::End() {
+  using Moment = learner::StatusReporter::Moment;
+  if (books_) books_->ReportEnd(Moment::kDismissed, times_);
+  // Since the cut that the run goes on from, something was applied, or that one is the last.
+  if (engine_.published() != cut_at_start_) {
+    learner::CheckpointContent last = engine_.CaptureNow();
+    if (last.actors && !AddStates(*last.actors)) last.actors.reset();
+    if (books_) {
+      books_->SaveLast(std::move(last), [this] { return options_.abandoned && options_.abandoned(); });
+    }
+  }
+  if (books_) books_->ReportEnd(Moment::kEnd, times_);
+  Bytes done;
+  world_.Broadcast(done);  // rank 0 may take its time
+}
+
+bool Rank::MustStop() const {
+  std::array<wire::PollItem, 1> items{};
+  items[0].fd = options_.stop_fd;
+  if (options_.stop_fd >= 0) wire::Poll(items, 0);
+  return items[0].readable || (options_.abandoned && options_.abandoned()) ||
+         (books_ && !books_->hopeless().empty());
+}
+
+}  // namespace starling::mirror

@@ -1,0 +1,42 @@
+// What a rank tells all others once a turn: the gradient that it has computed, without its values,
+// and what all must agree on.
+//
+// Thread safety: the functions share nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/state_bytes.h"
+#include "mirror/world.h"
+#include "net/norm.h"
+#include "wire/protocol.h"
+
+namespace starling::mirror {
+
+// A gradient whose values stay with its rank.
+struct Computed {
+  wire::Header header{};  // its base is header.version
+  wire::Gradient body{};
+  net::FiniteNorm norm{};  // of the values
+};
+
+struct Report {
+  std::optional<Computed> gradient{};
+  bool stop = false;              // the rank was told to stop: all end after this turn
+  double seconds = 0;             // of training; that of rank 0 counts
+  std::uint64_t hashed = 0, hash = 0;  // version of the newest hash of the weights, and that hash
+};
+
+Bytes Pack(Report report);
+// Returns the reports of all ranks, which are the bytes in the same order. Throws
+// std::runtime_error with a sentence if one is of another version of Starling.
+std::vector<Report> Unpack(const std::vector<Bytes>& packed);
+
+// CHECKs that all ranks hold the same weights. A difference is our bug: the runs have parted.
+void CheckSameWeights(std::span<const Report> reports);
+
+}  // namespace starling::mirror

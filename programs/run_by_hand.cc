@@ -1,0 +1,106 @@
+#include "programs/run_by_hand.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "core/child.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "core/process.h"
+#include "fleet/check_config.h"
+#include "fleet/endings.h"
+#include "results/eval_results.h"
+#include "results/run_dir.h"
+#include "results/summary.h"
+#include "results/trained.h"
+
+namespace starling::programs {
+
+Config PrepareRun(const std::string& run_dir, const std::string& file,
+                  const std::vector<std::string>& overrides,
+                  const std::function<void(const Config&)>& check) {
+  Config config = file.empty() ? LoadConfig(run_dir + "/config.toml", overrides)
+                               : LoadConfig(file, overrides, nullptr, fleet::CheckConfig);
+  if (check) check(config);
+  if (file.empty()) return config;
+  results::ResolveInitFrom(config);
+  config.run.dir = results::CreateRunDir(run_dir, false).string();
+  results::WriteConfig(config.run.dir, config);
+  return config;
+}
+
+std::optional<int> RedoByHand(const std::string& run_dir, int stop_fd) {
+  const Spawned redo = Spawn({.program = ProgramDir() / "starling",
+                              .arguments = {"replay", run_dir, "--from-checkpoint", "--write"},
+                              .death_signal = SIGKILL,
+                              .our_output = true});
+  if (redo.pid < 0) return std::nullopt;  // the learner names what is lost
+  constexpr int kLookMs = 20;
+  while (true) {
+    if (const std::optional<ChildExit> end = Reap(redo.pid)) {
+      if (fleet::Exited(*end, kExitNotNow)) return kExitFailed;
+      return fleet::Exited(*end, kExitUserError) ? std::optional(kExitUserError) : std::nullopt;
+    }
+    pollfd stop{.fd = stop_fd, .events = POLLIN, .revents = 0};
+    if (poll(&stop, 1, kLookMs) <= 0) continue;
+    EndChild(redo.pid, 0);
+    LogWarn("stopped before its start; the next --resume redoes what a killed learner had applied");
+    return kExitInterrupted;
+  }
+}
+
+void StatusPipe::Write(const learner::RunStatus& status) {
+  const std::string line = (torn_ ? "\n" : "") + learner::ToJson(status).dump() + "\n";
+  std::string_view rest = line;
+  Take(rest);
+  // The status of the end must arrive whole, even if the supervisor is slow.
+  constexpr int kMaxWaitMs = 2000;
+  pollfd writable{.fd = fd_, .events = POLLOUT, .revents = 0};
+  while (status.phase == "done" && !rest.empty() && poll(&writable, 1, kMaxWaitMs) == 1) {
+    if (!Take(rest)) break;
+  }
+  if (rest.size() < line.size()) torn_ = !rest.empty();
+}
+
+bool StatusPipe::Take(std::string_view& rest) {
+  const auto written = write(fd_, rest.data(), rest.size());
+  if (written > 0) rest.remove_prefix(static_cast<std::size_t>(written));
+  return written > 0;
+}
+
+Screen::Screen(const Config& config, const Clock& clock)
+    : config_(config),
+      clock_(clock),
+      console_(STDERR_FILENO, monitor::DetectStyle(STDERR_FILENO)) {}
+
+void Screen::Show(const learner::RunStatus& status) {
+  status_ = status;
+  for (const learner::ActorStatus& actor : status_->joined) {
+    actors_.emplace(actor.slot, actor.incarnation);
+  }
+  const std::int64_t now = clock_.NowMs();
+  rate_.Add(now, status_->steps);
+  console_.Show(monitor::MakeProgress(status_, config_.run.steps, rate_.PerSecond(),
+                                      static_cast<int>(config_.actors.count)),
+                now);
+}
+
+int Screen::SumUp(const std::string& run_dir, int exit_status, const std::string& error) {
+  const results::RunSummary summary =
+      results::BuildSummary(config_, status_, {.actors_started = actors_.size()},
+                            results::ReadEvalStanding(run_dir), error);
+  const std::string unwritten = results::WriteSummary(run_dir, summary);
+  const std::string program = CallName(ProgramDir() / "starling", std::filesystem::current_path());
+  for (const std::string& text : results::DescribeRun(summary, exit_status, run_dir, program)) {
+    console_.Print(text);
+  }
+  if (unwritten.empty()) return exit_status;
+  LogError("no summary: {}", unwritten);
+  return exit_status == kExitDone ? kExitFailed : exit_status;
+}
+
+}  // namespace starling::programs

@@ -1,0 +1,68 @@
+// What a learner and a mirrored rank 0 have in common as programs: the run directory, and how the
+// run reports, to a supervisor or, by hand, on the screen.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/config/config.h"
+#include "learner/run_status.h"
+#include "monitor/console.h"
+
+namespace starling::programs {
+
+// By hand, a new run has a configuration (`file`) and gets its directory here; otherwise ("") the
+// supervisor has prepared the directory. `check` looks at the configuration before that; it may be
+// empty. Throws UserError.
+Config PrepareRun(const std::string& run_dir, const std::string& file,
+                  const std::vector<std::string>& overrides,
+                  const std::function<void(const Config&)>& check = {});
+
+// What a supervisor does before a learner that goes on with a run: does the updates again that a
+// killed one took with it (tools/replay/redo.h). Returns the exit status for an end before the
+// start, because of a signal, a wrong directory or a full disk; else nullopt.
+std::optional<int> RedoByHand(const std::string& run_dir, int stop_fd);
+
+// Writes a line per status to the supervisor, without waiting: if the pipe is full, the line is
+// dropped, because every status is complete.
+class StatusPipe {
+ public:
+  explicit StatusPipe(int fd) : fd_(fd) {}
+
+  void Write(const learner::RunStatus& status);
+
+ private:
+  bool Take(std::string_view& rest);
+
+  const int fd_;
+  bool torn_ = false;  // the last line was cut; the next must start on a line of its own
+};
+
+// Without a supervisor the learner shows its progress and sums up at the end. It does not count
+// actors that never joined.
+class Screen {
+ public:
+  // Both must outlive it.
+  Screen(const Config& config, const Clock& clock);
+
+  void Show(const learner::RunStatus& status);
+  // Writes the summary and prints it. `error`: why the run failed, "" if it did not. Returns the
+  // exit status of the program.
+  int SumUp(const std::string& run_dir, int exit_status, const std::string& error);
+
+ private:
+  const Config& config_;
+  const Clock& clock_;
+  monitor::Console console_;
+  monitor::RateMeter rate_;
+  std::optional<learner::RunStatus> status_;
+  std::set<std::pair<std::int64_t, std::uint64_t>> actors_;  // slots and incarnations
+};
+
+}  // namespace starling::programs

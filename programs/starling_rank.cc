@@ -1,0 +1,201 @@
+// starling-rank: one rank of a mirrored run (updates.exchange = "allreduce"), under mpirun or srun.
+// Rank 0 reads the configuration, keeps the run directory and reports; the others get all that they
+// need from it.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/process.h"
+#include "core/version.h"
+#include "learner/learner.h"
+#include "mirror/mpi_world.h"
+#include "mirror/rank.h"
+#include "monitor/http/status_server.h"
+#include "programs/checks.h"
+#include "programs/run_by_hand.h"
+#include "results/trained.h"
+
+namespace {
+
+using namespace starling;
+
+struct Options {
+  std::string config, run_dir;
+  std::vector<std::string> overrides;
+  bool resume = false;
+  int status_fd = -1;
+  int parent = 0;
+
+  bool supervised() const { return status_fd >= 0; }
+};
+
+// Throws UserError unless this is a mirrored run of so many ranks.
+void CheckRanks(const Config& config, int ranks) {
+  if (config.updates.exchange != Exchange::kAllreduce) {
+    throw UserError(
+        "updates.exchange = \"learner\": such a run has a learner, which scripts/train starts; "
+        "starling-rank is for \"allreduce\"");
+  }
+  if (config.actors.count == ranks) return;
+  throw UserError(fmt::format("actors.count = {}, but MPI has started {} rank{}: start as many as "
+                              "there are actors (mpirun -n {}), or set actors.count",
+                              config.actors.count, ranks, ranks == 1 ? "" : "s",
+                              config.actors.count));
+}
+
+// The part of rank 0 that the others do not have.
+struct Root {
+  Config config;
+  std::optional<mirror::HeldRun> run{};
+  mirror::StartMessage message{};
+};
+
+// Reads the configuration and takes the run. Throws UserError.
+Root Prepare(const Options& options, int ranks) {
+  Root root{.config = programs::PrepareRun(options.run_dir, options.config, options.overrides,
+                                           [&](const Config& config) { CheckRanks(config, ranks); })};
+  wire::RuntimeDir::RemoveStale(wire::RuntimeRoot(root.config.wire.runtime_dir));
+  root.run.emplace(mirror::HoldRun(root.config, options.run_dir));
+  const auto net = options.resume ? results::InitialNetToResume(root.config)
+                                  : results::InitialNetOf(root.config);
+  root.message = {.config = ToToml(root.config),
+                  .session = std::max(1u, static_cast<std::uint32_t>(std::random_device()())),
+                  .start = learner::FindStart(root.config, net, options.run_dir, options.resume)};
+  return root;
+}
+
+// Trains with all ranks. `root`: rank 0's. Returns whether all steps are done.
+bool Train(mirror::MpiWorld& world, const mirror::StartMessage& message, Root* root, int stop_fd,
+           const std::function<bool()>& abandoned, learner::StatusReporter::Sinks sinks,
+           std::string& error) {
+  const Config config = ParseConfig(message.config, "the configuration of rank 0");
+  world.LimitWaits(config.staleness.deadline_s);
+  mirror::Rank rank(world, config, results::LayoutOf(config), message,
+                    root ? &*root->run : nullptr,
+                    {.exact = results::WhyNotExact(config).empty(),
+                     .stop_fd = stop_fd,
+                     .abandoned = abandoned,
+                     .sinks = std::move(sinks)});
+  const bool over = rank.Run();
+  if (const std::string why = rank.checkpoint_error(); !why.empty()) {
+    error = "the last checkpoint could not be written: " + why;
+  }
+  if (const std::string why = rank.gave_up(); !why.empty()) error = why;
+  return over;
+}
+
+// Rank 0: prepares the run, tells the others, trains, reports. Returns the exit status.
+int RunRoot(mirror::MpiWorld& world, const Options& options, int stop_fd) {
+  // 1. A mistake of the operator ends the others, too: they get nothing to start from.
+  std::optional<Root> root;
+  mirror::Bytes start;
+  try {
+    if (options.resume && !options.supervised()) {
+      if (const auto end = programs::RedoByHand(options.run_dir, stop_fd)) {
+        world.Broadcast(start);
+        return *end;
+      }
+    }
+    root.emplace(Prepare(options, world.size()));
+  } catch (const UserError& error) {
+    options.supervised() ? LogError("{}", error.what()) : programs::PrintError(error.what());
+    world.Broadcast(start);
+    return kExitUserError;
+  }
+  start = mirror::Pack(root->message);
+  world.Broadcast(start);
+  // 2. The pages and the screen.
+  const Config& config = root->config;
+  const SteadyClock clock;
+  std::optional<monitor::StatusServer> pages;
+  if (config.status.port != 0) {
+    pages.emplace(
+        config,
+        monitor::StatusServerOptions{.port = static_cast<std::uint16_t>(config.status.port),
+                                     .keep_trying = options.supervised() && options.resume},
+        clock);
+  }
+  programs::Screen screen(config, clock);
+  programs::StatusPipe pipe(options.status_fd);
+  learner::StatusReporter::Sinks sinks{.on_status = [&](const learner::RunStatus& status) {
+    options.supervised() ? pipe.Write(status) : screen.Show(status);
+  }};
+  if (pages) sinks.on_published = [&](auto published) { pages->Show(std::move(published)); };
+  // 3. Train, then report.
+  std::string error;
+  const bool over = Train(world, root->message, &*root, stop_fd, WatchParent(options.parent),
+                          std::move(sinks), error);
+  int exit_status = over || options.supervised() ? kExitDone : kExitInterrupted;
+  if (!error.empty()) LogError("{}", error);
+  if (!error.empty()) exit_status = kExitFailed;
+  return options.supervised() ? exit_status : screen.SumUp(options.run_dir, exit_status, error);
+}
+
+int RunOther(mirror::MpiWorld& world, int stop_fd) {
+  mirror::Bytes start;
+  world.Broadcast(start);
+  if (start.empty()) return kExitDone;  // rank 0 has said why
+  std::string error;
+  Train(world, mirror::UnpackStart(start), nullptr, stop_fd, {}, {}, error);
+  return kExitDone;
+}
+
+// A failure of one rank ends all.
+int RunRank(const mirror::Mpi& mpi, const Options& options) {
+  KeepFreedMemory();
+  InitLog(mpi.rank() == 0 ? std::string("learner") : fmt::format("actor {}", mpi.rank()));
+  const int stop_fd = CatchStopSignals(/*again_ends=*/false);
+  mirror::MpiWorld world(mpi);
+  try {
+    return mpi.rank() == 0 ? RunRoot(world, options, stop_fd) : RunOther(world, stop_fd);
+  } catch (const UserError& error) {
+    LogError("{}", error.what());
+    mirror::Mpi::Abort(kExitUserError);
+  } catch (const learner::GaveUp& error) {
+    LogError("{}", error.what());
+    mirror::Mpi::Abort(options.supervised() ? kExitGaveUp : kExitFailed);
+  } catch (const std::exception& error) {
+    LogError("{}", error.what());
+    mirror::Mpi::Abort(kExitFailed);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  OccupyStandardDescriptors();
+  Options options;
+  CLI::App app(
+      "One rank of a run without a learner: plays, and applies the updates of all ranks.\n"
+      "Example: mpirun -n 4 starling-rank configs/spectrum/allreduce.toml --run-dir runs/mirrored",
+      "starling-rank");
+  app.set_version_flag("--version", VersionLine("starling-rank"));
+  app.add_option("config", options.config, "configuration of a new run, by hand")
+      ->transform(programs::IsPath());
+  app.add_option("--run-dir", options.run_dir,
+                 "run directory on rank 0's machine; holds the configuration if none is given")
+      ->required()
+      ->transform(programs::IsPath());
+  app.add_option("--set", options.overrides, "section.key=value; repeatable")
+      ->allow_extra_args(false);
+  app.add_flag("--resume", options.resume, "continue from the last good checkpoint");
+  app.add_option("--status-fd", options.status_fd, "descriptor for status lines (JSON)");
+  app.add_option("--parent", options.parent, "process id of the supervisor");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return programs::Flushed("starling-rank", app.exit(error) == 0 ? kExitDone : kExitUserError);
+  }
+  const mirror::Mpi mpi(&argc, &argv);
+  return RunRank(mpi, options);
+}

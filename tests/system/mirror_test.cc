@@ -1,0 +1,152 @@
+// Ranks of MPI: the bits of a learner at bound 0 without one, and what becomes of a run whose ranks
+// die, hang or are stopped.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "learner/storage/checkpoint.h"
+#include "tests/system/run_fixture.h"
+
+namespace starling {
+namespace {
+
+using testing::HasSubstr;
+
+class MirrorTest : public RunTest {
+ protected:
+  void SetUp() override {
+#ifndef STARLING_MPIRUN
+    GTEST_SKIP() << "built without MPI (scripts/setup --mpi)";
+#endif
+  }
+
+  // mpirun over `ranks` processes; `words`: of starling-rank.
+  std::unique_ptr<Process> StartRanks(int ranks, const Strings& words) {
+#ifdef STARLING_MPIRUN
+    const Strings mpirun = {"-n", std::to_string(ranks), "--oversubscribe", "--bind-to", "none",
+                            STARLING_BIN "/starling-rank"};
+    // As root MPI wants to be asked twice. Two runs at a time need directories of their own.
+    return Start(STARLING_MPIRUN, Plus(mpirun, words), {},
+                 {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+                  "TMPDIR=" + runtime().string()});
+#else
+    return nullptr;
+#endif
+  }
+  std::unique_ptr<Process> StartMirrored(int ranks, const Strings& settings,
+                                         const std::string& name = "run") {
+    Strings words = TrainWords(Plus(settings, {"updates.exchange=allreduce", "staleness.bound=0"}),
+                               name);
+    words.erase(words.begin());  // "train"
+    return StartRanks(ranks, words);
+  }
+  std::unique_ptr<Process> ResumeMirrored(int ranks) {
+    return StartRanks(ranks, {"--run-dir", run().string(), "--resume"});
+  }
+  std::vector<Running> Ranks() const {
+    std::vector<Running> ranks = Find("starling-rank");
+    std::ranges::sort(ranks, {}, &Running::pid);
+    return ranks;
+  }
+
+  static learner::Checkpoint NewestOf(const std::filesystem::path& run) {
+    return *learner::LastGood(run / "checkpoints").checkpoint;
+  }
+};
+
+struct Shape {
+  const char* name;
+  int ranks;
+  Strings settings;
+};
+void PrintTo(const Shape& shape, std::ostream* out) { *out << shape.name; }
+
+class MirrorOfTest : public MirrorTest, public testing::WithParamInterface<Shape> {};
+
+TEST_P(MirrorOfTest, HasTheBitsOfALearnerAtBoundZero) {
+  const auto& [name, ranks, more] = GetParam();
+  const Strings settings =
+      Plus({"run.steps=24000", fmt::format("actors.count={}", ranks)}, more);
+  ASSERT_EQ(WaitFor(*StartMirrored(ranks, settings, "mirrored")), 0) << said_;
+  ASSERT_EQ(Train(Plus(settings, {"staleness.bound=0"})), 0) << said_;
+  const learner::Checkpoint mirrored = NewestOf(dir_ / "mirrored"), learnt = NewestOf(run());
+  EXPECT_EQ(mirrored.version, learnt.version);
+  EXPECT_EQ(mirrored.weights, learnt.weights);
+  EXPECT_EQ(mirrored.optimizer_state, learnt.optimizer_state);
+  // Rank 0 has kept the books: the run can be done again.
+  const auto replay = Start("starling", {"replay", (dir_ / "mirrored").string()});
+  EXPECT_EQ(WaitFor(*replay), 0) << said_;
+  EXPECT_THAT(replay->out(), HasSubstr("bit for bit"));
+}
+
+const Shape kShapes[] = {
+    {"Three", 3, {}},
+    {"FourInBf16", 4, {"wire.gradient=bf16", "wire.weights=bf16"}},
+    {"OneAlone", 1, {}},
+};
+INSTANTIATE_TEST_SUITE_P(Of, MirrorOfTest, testing::ValuesIn(kShapes),
+                         [](const auto& test) { return test.param.name; });
+
+TEST_F(MirrorTest, AKilledRankEndsAllAndNothingIsLost) {
+  const auto ranks = StartMirrored(3, {Steps(kEndless), "actors.count=3",
+                                       "checkpoint.every_steps=8000"});
+  ASSERT_TRUE(AwaitCheckpoint(*ranks)) << ranks->err();
+  ASSERT_EQ(Ranks().size(), 3u);
+  ASSERT_EQ(kill(Ranks()[2].pid, SIGKILL), 0);
+  EXPECT_NE(WaitFor(*ranks), 0);
+  EXPECT_THAT(Ranks(), testing::IsEmpty());
+  // It goes on, in a new term, until it is told to stop.
+  const auto again = ResumeMirrored(3);
+  ASSERT_TRUE(AwaitSaid(*again, "nothing is lost")) << again->err();
+  ASSERT_TRUE(Eventually([&] { return Checkpoints().back().starts_with("t0002-"); }));
+  again->Signal(SIGTERM);
+  EXPECT_NE(WaitFor(*again), 0);  // mpirun was interrupted
+  const json summary = Summary();
+  ExpectSound(summary);
+  ExpectFinalCheckpoint(summary);
+  EXPECT_EQ(WaitFor(*Start("starling", {"replay", run().string()})), 0) << said_;
+}
+
+TEST_F(MirrorTest, ARankThatHangsIsNamed) {
+  const auto ranks = StartMirrored(3, {Steps(kEndless), "actors.count=3",
+                                       "checkpoint.every_steps=8000", "staleness.deadline_s=1"});
+  ASSERT_TRUE(AwaitCheckpoint(*ranks)) << ranks->err();
+  ASSERT_EQ(Ranks().size(), 3u);
+  ASSERT_EQ(kill(Ranks()[1].pid, SIGSTOP), 0);
+  EXPECT_NE(WaitFor(*ranks), 0);
+  EXPECT_THAT(ranks->err(), HasSubstr("for 1 s (staleness.deadline_s)"));
+  EXPECT_THAT(Ranks(), testing::IsEmpty());
+}
+
+TEST_F(MirrorTest, MistakesLeaveNoRunBehind) {
+  const auto few = StartMirrored(2, {"actors.count=3"});
+  EXPECT_EQ(WaitFor(*few), 2);
+  EXPECT_THAT(few->err(), HasSubstr("actors.count = 3, but MPI has started 2 ranks: start as many "
+                                    "as there are actors (mpirun -n 3), or set actors.count"));
+  Strings words = TrainWords({"actors.count=2"});
+  words.erase(words.begin());
+  const auto other = StartRanks(2, words);
+  EXPECT_EQ(WaitFor(*other), 2);
+  EXPECT_THAT(other->err(), HasSubstr("updates.exchange = \"learner\""));
+  const auto contradiction = StartMirrored(2, {"actors.count=2", "learner.shards=2"});
+  EXPECT_EQ(WaitFor(*contradiction), 2);
+  EXPECT_THAT(contradiction->err(), HasSubstr("learner.shards = 2 contradicts updates.exchange"));
+  EXPECT_FALSE(std::filesystem::exists(run()));
+}
+
+// A run without a learner must not be given one.
+TEST_F(RunTest, AMirroredRunIsStartedByMpirun) {
+  const Strings settings = {"actors.count=2", "updates.exchange=allreduce", "staleness.bound=0"};
+  EXPECT_EQ(Train(settings), 2);
+  EXPECT_THAT(said_, HasSubstr("mpirun -n 2"));
+  const auto learner = StartLearner(settings);
+  EXPECT_EQ(WaitFor(*learner), 2);
+  EXPECT_THAT(learner->err(), HasSubstr("mpirun -n 2"));
+  EXPECT_FALSE(std::filesystem::exists(run()));
+}
+
+}  // namespace
+}  // namespace starling
