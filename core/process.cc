@@ -64,13 +64,14 @@ int CatchPauseSignal() {
   return pause_fd;
 }
 
-int CatchStopSignals(bool again_ends) {
+int CatchStopSignals(bool again_ends, std::initializer_list<int> more) {
   IgnoreFileSizeSignal();
   CHECK(stop_fd < 0);
   stop_fd = NewEventFd();
   struct sigaction action {};
   action.sa_handler = OnSignal<stop_fd>;
   action.sa_flags = SA_RESTART;
+  for (const int number : more) sigaction(number, &action, nullptr);
   for (int number : {SIGTERM, SIGINT, SIGHUP}) {
     if (again_ends && number != SIGTERM) action.sa_flags |= static_cast<int>(SA_RESETHAND);
     struct sigaction before {};

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
 #include <string>
 
 namespace starling {
@@ -18,7 +19,8 @@ void OccupyStandardDescriptors();
 // Returns a descriptor that becomes and stays readable at the first SIGINT, SIGTERM or SIGHUP. A
 // second SIGINT or SIGHUP ends the process at once, as by default, unless `again_ends` is false. A
 // second SIGTERM has no effect. Calls IgnoreFileSizeSignal. REQUIRES: called once, early.
-int CatchStopSignals(bool again_ends = true);
+// Each of `more` acts as SIGTERM does.
+int CatchStopSignals(bool again_ends = true, std::initializer_list<int> more = {});
 
 // Returns an eventfd that becomes readable at every SIGHUP, which no longer stops the process.
 // REQUIRES: called once, after CatchStopSignals.

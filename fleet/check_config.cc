@@ -140,9 +140,8 @@ std::uint64_t MaxActors(std::uint64_t open_files) {
 void CheckHasLearner(const Config& config) {
   if (config.updates.exchange == Exchange::kLearner) return;
   throw UserError(
-      fmt::format("updates.exchange = \"allreduce\": this run has no learner; start it by mpirun -n "
-                  "{} starling-rank, with the same configuration and --run-dir "
-                  "(docs/spectrum/mirrored.md)",
+      fmt::format("updates.exchange = \"allreduce\": this run has no learner; start it by starling "
+                  "train, or by mpirun -n {} starling-rank (docs/spectrum/mirrored.md)",
                   config.actors.count));
 }
 

@@ -140,11 +140,14 @@ class Supervisor {
     if (options_.before_learner && !std::exchange(learner_started_, true)) {
       options_.before_learner();
     }
-    ChildSpec spec{.program = options_.learner_program,
-                   .arguments = {"--run-dir", options_.run_dir.string()},
+    const LearnerCommand& learner = options_.learner;
+    ChildSpec spec{.program = learner.program,
+                   .arguments = learner.arguments,
                    .status_pipe = true,
                    // Not SIGKILL: if we are killed, the learner still writes its checkpoint.
-                   .death_signal = SIGTERM};
+                   .death_signal = learner.stop_signal,
+                   .environment = learner.environment};
+    spec.arguments.insert(spec.arguments.end(), {"--run-dir", options_.run_dir.string()});
     // It may have died before its first checkpoint.
     if (start.resume && results::HasCheckpoint(options_.run_dir))
       spec.arguments.push_back("--resume");
@@ -177,8 +180,10 @@ class Supervisor {
   void Perform(const SendSignal& send) {
     const Process& process = At(send.slot);
     if (!process.alive()) return;
+    const bool asks = send.slot == kLearnerSlot && send.signal == SIGTERM;
+    const int signal = asks ? options_.learner.stop_signal : send.signal;
     // SIGKILL also goes to the child's own children; after SIGTERM the child ends them itself.
-    ::kill(send.signal == SIGKILL ? -process.pid : process.pid, send.signal);
+    ::kill(signal == SIGKILL ? -process.pid : process.pid, signal);
   }
 
   void Perform(const Log& line) {

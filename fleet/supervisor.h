@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "fleet/learner_command.h"
 #include "fleet/run_log.h"
 #include "fleet/supervisor_policy.h"
 #include "learner/run_status.h"
@@ -22,7 +23,8 @@ namespace starling::fleet {
 
 struct SupervisorOptions {
   std::filesystem::path run_dir;
-  std::filesystem::path learner_program, actor_program;
+  LearnerCommand learner;
+  std::filesystem::path actor_program;
   std::filesystem::path redo_program;        // `starling`: it has the command replay
   std::vector<std::string> actor_arguments;  // besides --run-dir, --slot and --parent
   double redo_s = 30;                        // checkpoint.redo_s
@@ -30,7 +32,7 @@ struct SupervisorOptions {
   // Called before the first learner: a redo before it reads the configuration of the last one.
   std::function<void()> before_learner{};
   bool evaluates = false;  // an evaluator runs beside the actors, also an actor_program
-  int actors = 1;          // to start; 0: all are started elsewhere
+  int actors = 1;          // to start; 0: all are started elsewhere, or are ranks
   monitor::RunFacts facts{};
   bool screen = false;  // a terminal shows the screen; false: the bar
   PolicyLimits limits;

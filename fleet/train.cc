@@ -13,6 +13,7 @@
 #include "core/process.h"
 #include "core/text.h"
 #include "fleet/check_config.h"
+#include "fleet/learner_command.h"
 #include "fleet/run_log.h"
 #include "fleet/supervisor.h"
 #include "learner/storage/start.h"
@@ -28,25 +29,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the program `name` in the directory of this one.
-fs::path Sibling(const std::string& name) {
-  const fs::path path = ProgramDir() / name;
-  if (::access(path.c_str(), X_OK) != 0) {
-    throw UserError(fmt::format("{} is missing beside starling: build all of it", path.string()));
-  }
-  return path;
-}
-
 struct Plan {
   Config config;
-  fs::path run_dir;
+  LearnerCommand learner{};
+  fs::path run_dir{};
   bool resume = false;
 };
 
 Plan PlanNew(const TrainOptions& options) {
   ConfigSource source;
-  Plan plan{LoadConfig(options.config, options.overrides, &source, CheckConfig), {}, false};
-  CheckHasLearner(plan.config);
+  Plan plan{.config = LoadConfig(options.config, options.overrides, &source, CheckConfig)};
+  plan.learner = LearnerCommandOf(plan.config, ProgramDir());
+  if (options.no_actors && !plan.learner.has_actors) {
+    throw UserError(
+        "--no-actors contradicts updates.exchange = \"allreduce\": its ranks play themselves");
+  }
   if (!options.init_from.empty()) plan.config.run.init_from = options.init_from;
   results::ResolveInitFrom(plan.config);
   const bool named = options.run_dir || !source.Where("run.dir").empty();
@@ -63,8 +60,10 @@ Plan PlanResume(const fs::path& run_dir, const std::vector<std::string>& overrid
         run_dir.string(), ShellQuoted(run_dir.string())));
   }
   ConfigSource source;
-  Plan plan{LoadConfig(run_dir / "config.toml", overrides, &source, CheckConfig), run_dir, true};
-  CheckHasLearner(plan.config);
+  Plan plan{.config = LoadConfig(run_dir / "config.toml", overrides, &source, CheckConfig),
+            .run_dir = run_dir,
+            .resume = true};
+  plan.learner = LearnerCommandOf(plan.config, ProgramDir());
   if (const std::string where = source.Where("run.init_from"); where.starts_with("--set")) {
     throw UserError(where + ": only a new run starts from other weights, this one has its own");
   }
@@ -208,7 +207,7 @@ int Report(const Plan& plan, const SupervisorResult& result, const TrainOptions&
 
 int RunTrain(const TrainOptions& options) {
   // 1. Check everything before the first process.
-  const fs::path learner = Sibling("starling-learner"), actor = Sibling("starling-actor");
+  const fs::path actor = ProgramIn(ProgramDir(), "starling-actor");
   Plan plan = options.resume ? PlanResume(*options.resume, options.overrides) : PlanNew(options);
   monitor::Console console(STDERR_FILENO, StyleFor(options.progress));
   if (const std::uint64_t steps = StepsIfComplete(plan); steps > 0) {
@@ -232,15 +231,15 @@ int RunTrain(const TrainOptions& options) {
   const monitor::RunFacts facts = FactsOf(plan.config);
   SupervisorResult result =
       Supervise({.run_dir = plan.run_dir,
-                 .learner_program = learner,
+                 .learner = plan.learner,
                  .actor_program = actor,
-                 .redo_program = Sibling("starling"),
+                 .redo_program = ProgramIn(ProgramDir(), "starling"),
                  .actor_arguments = ActorArguments(plan.config),
                  .redo_s = plan.config.checkpoint.redo_s,
                  .resume = plan.resume,
                  .before_learner = [&plan] { results::WriteConfig(plan.run_dir, plan.config); },
                  .evaluates = plan.config.eval.every_steps > 0,
-                 .actors = options.no_actors ? 0 : facts.actors,
+                 .actors = options.no_actors || !plan.learner.has_actors ? 0 : facts.actors,
                  .facts = facts,
                  .screen = options.progress == ShowProgress::kScreen,
                  .limits = {.needs_every_slot = facts.bound == 0}},

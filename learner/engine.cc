@@ -207,7 +207,8 @@ void Engine::Count(const wire::Gradient& gradient) {
   newest_ = gradient;
   pace_.Add((static_cast<double>(gradient.act_us) + gradient.act_wait_us + gradient.gradient_us) /
             1e6);
-  if (options_.exact && options_.redo && journal_.broken()) RetryCheckpoint();
+  const bool broken = options_.journal_broken ? options_.journal_broken() : journal_.broken();
+  if (options_.exact && options_.redo && broken) RetryCheckpoint();
   if (options_.may_save && options_.may_save() && pace_.Due(counters_.seconds)) {
     pipeline_.AskForCheckpoint();
   }

@@ -49,7 +49,9 @@ struct EngineOptions {
   bool redo = false;              // if exact: the updates behind one can be redone
   bool sum_ahead = false;         // Pipeline::SumAhead
   bool journal = true;            // false: another process journals the same updates
-  Pipeline::Mean mean{};          // where gradients are added up elsewhere; see Pipeline
+  // Whether the run's journal lacks records; empty: that of this engine.
+  std::function<bool()> journal_broken{};
+  Pipeline::Mean mean{};  // where gradients are added up elsewhere; see Pipeline
   // Whether a checkpoint may be taken now that is not due by configuration; empty: never.
   std::function<bool()> may_save{};
   std::function<void()> on_progress{};  // called by an applier thread; see Pipeline

@@ -26,9 +26,8 @@ std::span<const float> AllReduce::Mean(std::span<const learner::Received> gradie
   const std::uint32_t first = gradients.front().body.samples;
   for (const learner::Received& gradient : gradients) {
     const std::size_t at = gradient.header.slot * slice_.size;
-    update.gradients.push_back(
-        {.values = std::span(parts_).subspan(at, slice_.size),
-         .weight = learner::RelativeWeight(gradient.body.samples, first)});
+    update.gradients.push_back({.values = std::span(parts_).subspan(at, slice_.size),
+                                .weight = learner::RelativeWeight(gradient.body.samples, first)});
   }
   // 2. Their mean.
   const float factor = learner::MeanFactor(update);

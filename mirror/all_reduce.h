@@ -1,6 +1,6 @@
-// The mean of the gradients of all ranks: each rank adds up one slice of all gradients, in the order
-// of their sum and by the learner's code, and all get the slices of all. So the bits are those of a
-// learner at bound 0. (MPI_Allreduce adds in an order of its own.)
+// The mean of the gradients of all ranks: each rank adds up one slice of all gradients, in the
+// order of their sum and by the learner's code, and all get the slices of all. So the bits are
+// those of a learner at bound 0. (MPI_Allreduce adds in an order of its own.)
 //
 // Thread safety: none; one thread.
 #pragma once
@@ -34,10 +34,10 @@ class AllReduce {
 
   World& world_;
   const NumberType type_;
-  const std::vector<wire::Slice> slices_;  // by rank
-  const wire::Slice& slice_;               // of this rank
-  std::vector<float> own_, mean_;          // (floats)
-  std::vector<float> parts_;               // (ranks, slice): of all gradients
+  const std::vector<wire::Slice> slices_;        // by rank
+  const wire::Slice& slice_;                     // of this rank
+  std::vector<float> own_, mean_;                // (floats)
+  std::vector<float> parts_;                     // (ranks, slice): of all gradients
   std::vector<Bfloat16> narrow_, narrow_parts_;  // the same in bf16
 };
 

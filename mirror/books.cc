@@ -69,7 +69,6 @@ void Books::Pause(std::int64_t ms) {
 void Books::Report(const learner::LoopTimes& times) {
   keeper_.Collect();
   if (auto spare = keeper_.TakeSpare()) engine_.Reuse(*std::move(spare));
-  keeper_.TakeFailed();  // the next one that is due is the next attempt
   if (keeper_.fenced_off()) throw learner::GaveUp(keeper_.error());
   reporter_.Report(StatusReporter::Moment::kRunning, times, keeper_.newest());
 }

@@ -35,14 +35,17 @@ class Books {
  public:
   // All references must outlive this object.
   Books(const Config& config, const net::ParameterLayout& layout, const HeldRun& run,
-        learner::Engine& engine, const learner::Start& start,
-        learner::StatusReporter::Sinks sinks, const Clock& clock, const Clock& steady_clock);
+        learner::Engine& engine, const learner::Start& start, learner::StatusReporter::Sinks sinks,
+        const Clock& clock, const Clock& steady_clock);
 
   // Never waits.
   void Save(learner::CheckpointContent content) { keeper_.Save(std::move(content)); }
   // Waits until it is written; while a full disk may get room it is tried again. `must_stop`: give
   // up.
   void SaveLast(learner::CheckpointContent content, const std::function<bool()>& must_stop);
+  bool idle() const { return keeper_.idle(); }
+  // Whether a checkpoint was not written since the last call.
+  bool TakeFailed() { return keeper_.TakeFailed(); }
   // Call it every turn. Throws learner::GaveUp if another process has taken over the run.
   void Report(const learner::LoopTimes& times);
   // Training has ended; then, after SaveLast, the end.

@@ -18,7 +18,7 @@ namespace starling::mirror {
 
 namespace {
 
-constexpr int kTags = 1 << 14;  // MPI has at least twice as many
+constexpr int kTags = 1 << 14;           // MPI has at least twice as many
 constexpr std::size_t kPiece = 1 << 30;  // bytes of a broadcast at once: a count is an int
 
 MPI_Datatype Element(std::size_t width) {
@@ -173,8 +173,8 @@ void MpiWorld::Broadcast(Bytes& bytes) {
 
 // ---- slices
 
-void MpiWorld::Spread(const std::byte* whole, std::span<const wire::Slice> slices,
-                      std::byte* parts, std::size_t width) {
+void MpiWorld::Spread(const std::byte* whole, std::span<const wire::Slice> slices, std::byte* parts,
+                      std::size_t width) {
   const Layout to = LayoutOfSlices(slices);
   const std::size_t own = slices[static_cast<std::size_t>(rank_)].size;
   Layout from;

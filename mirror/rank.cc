@@ -51,8 +51,11 @@ Rank::Rank(World& world, const Config& config, net::ParameterLayout layout,
                .session = message.session,
                .slice = {.begin = 0, .size = layout_.size()},
                .exact = options_.exact,
+               .redo = options_.redo,
                .journal = run != nullptr,
+               .journal_broken = [this] { return agreed_.journal_broken; },
                .mean = [this](const auto& gradients) { return all_reduce_.Mean(gradients); },
+               .may_save = [this] { return agreed_.may_save; },
                .on_progress = [this] { wake_up_.Notify(); }}),
       hashed_(message.start.state.version),
       hash_(learner::HashWeights(message.start.state.weights)),
@@ -100,7 +103,8 @@ void Rank::Enter(const learner::Start& start) {
   }
   // 3. Who begins afresh has a new life.
   if (!mine.restored) {
-    rollout_ = actors::MakeRollout(config_, slot(), engine_.roster().Find(slot())->life);
+    rollout_ = actors::MakeRollout(config_, slot(), engine_.roster().Find(slot())->life,
+                                   [this] { Beat(); });
   }
   CHECK(rollout_->layout().fingerprint() == layout_.fingerprint(), "the net of rank {}", slot());
   LogInfo("rank {} of {}: {} envs x {} steps a gradient{}", slot(), world_.size(),
@@ -114,7 +118,7 @@ bool Rank::Restore(const learner::Start& start) {
   if (!options_.exact || !start.actors) return false;
   for (const learner::ActorState& actor : start.actors->actors) {
     if (actor.slot != slot()) continue;
-    rollout_ = actors::MakeRollout(config_, slot(), actor.life);
+    rollout_ = actors::MakeRollout(config_, slot(), actor.life, [this] { Beat(); });
     try {
       rollout_->Restore(actor.state);
       return true;
@@ -156,20 +160,31 @@ void Rank::Turn() {
   // 3. Count the time. What a learner does here is the rest.
   wait_us_ = Us(waited_ns), push_us_ = Us(exchanged_ns);
   times_.idle_ns += played_ns + waited_ns + exchanged_ns;
+  Beat();
+  times_.dispatch_ns += laps_.LapNs();
+}
+
+// Between two steps of envs, too: a supervisor waits for reports.
+void Rank::Beat() {
   clock_.Tick();
   if (books_) books_->Report(times_);
-  times_.dispatch_ns += laps_.LapNs();
 }
 
 Report Rank::Play() {
   const std::optional<wire::Grant> grant = TakeGrant();
-  Report report{.stop = MustStop(),
-                .seconds = begin_ns_ ? static_cast<double>(real_.NowNs() - *begin_ns_) / 1e9 : 0,
-                .hashed = hashed_,
-                .hash = hash_};
   if (!begin_ns_) begin_ns_ = real_.NowNs();
+  Report report{
+      .stop = MustStop(), .hashed = hashed_, .hash = hash_, .circumstances = MyCircumstances()};
   if (grant) report.gradient = Compute(*grant);
   return report;
+}
+
+Circumstances Rank::MyCircumstances() {
+  if (!books_) return {};
+  return {.seconds = static_cast<double>(real_.NowNs() - *begin_ns_) / 1e9,
+          .may_save = books_->idle(),
+          .save_failed = books_->TakeFailed(),
+          .journal_broken = engine_.journal().broken()};
 }
 
 // Returns the grant of this rank, if it has one: a rank whose gradient is held has none. The others
@@ -191,16 +206,15 @@ Computed Rank::Compute(const wire::Grant& grant) {
   // 2. An unroll and its gradient.
   const actors::RolloutGradient gradient = rollout_->Run(meta.entropy, all_reduce_.own());
   // 3. All but its values.
-  Computed computed{
-      .header = {.slot = slot(),
-                 .incarnation = engine_.roster().Find(slot())->incarnation,
-                 .sequence = ++sequence_,
-                 .term = engine_.term(),
-                 .session = engine_.session(),
-                 .version = meta.version,
-                 .fingerprint = layout_.fingerprint()},
-      .body = actors::GradientMessage(gradient, rollout_->TakeEpisodes()),
-      .norm = net::CheckFinite(gradient.values)};
+  Computed computed{.header = {.slot = slot(),
+                               .incarnation = engine_.roster().Find(slot())->incarnation,
+                               .sequence = ++sequence_,
+                               .term = engine_.term(),
+                               .session = engine_.session(),
+                               .version = meta.version,
+                               .fingerprint = layout_.fingerprint()},
+                    .body = actors::GradientMessage(gradient, rollout_->TakeEpisodes()),
+                    .norm = net::CheckFinite(gradient.values)};
   computed.body.grant = grant.number;
   computed.body.wait_us = wait_us_;
   computed.body.refresh_us = refresh_us;
@@ -209,7 +223,8 @@ Computed Rank::Compute(const wire::Grant& grant) {
 }
 
 void Rank::Receive(const std::vector<Report>& reports) {
-  seconds_ = reports[0].seconds;
+  agreed_ = reports[0].circumstances;
+  if (agreed_.save_failed) engine_.RetryCheckpoint();
   for (std::uint32_t rank = 0; rank < reports.size(); ++rank) {
     const Report& report = reports[rank];
     stopped_ |= report.stop;
@@ -227,7 +242,7 @@ void Rank::AwaitUpdates() {
   std::array<wire::PollItem, 1> items{};
   items[0].fd = wake_up_.fd();
   while (true) {
-    while (auto finished = engine_.TakeFinished(seconds_)) {
+    while (auto finished = engine_.TakeFinished(agreed_.seconds)) {
       if (finished->hash) hashed_ = finished->version, hash_ = *finished->hash;
       if (finished->checkpoint) Save(*std::move(finished->checkpoint));
     }
@@ -278,7 +293,8 @@ void Rank::End() {
     learner::CheckpointContent last = engine_.CaptureNow();
     if (last.actors && !AddStates(*last.actors)) last.actors.reset();
     if (books_) {
-      books_->SaveLast(std::move(last), [this] { return options_.abandoned && options_.abandoned(); });
+      books_->SaveLast(std::move(last),
+                       [this] { return options_.abandoned && options_.abandoned(); });
     }
   }
   if (books_) books_->ReportEnd(Moment::kEnd, times_);

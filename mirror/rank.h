@@ -35,6 +35,7 @@ namespace starling::mirror {
 
 struct RankOptions {
   bool exact = false;                 // checkpoints are cuts: the envs of this run can be saved
+  bool redo = false;                  // if exact: the updates of killed ranks can be redone
   int stop_fd = -1;                   // readable: end, with a last checkpoint
   std::function<bool()> abandoned{};  // true: the parent is gone, as stop_fd; may be empty
   learner::StatusReporter::Sinks sinks{};  // rank 0's
@@ -60,7 +61,9 @@ class Rank {
   void Enter(const learner::Start& start);
   bool Restore(const learner::Start& start);
   void Turn();
+  void Beat();
   Report Play();
+  Circumstances MyCircumstances();
   Computed Compute(const wire::Grant& grant);
   std::optional<wire::Grant> TakeGrant();
   void Receive(const std::vector<Report>& reports);
@@ -87,11 +90,11 @@ class Rank {
   std::optional<Books> books_;
   std::unique_ptr<actors::Rollout> rollout_;
 
-  std::uint64_t sequence_ = 0;            // of the last gradient
-  std::uint64_t hashed_, hash_;           // Report
-  std::optional<std::int64_t> begin_ns_;  // of training, by `real_`
-  double seconds_ = 0;                    // of training, as rank 0 counts
-  bool stopped_ = false;                  // a rank was told to stop
+  std::uint64_t sequence_ = 0;               // of the last gradient
+  std::uint64_t hashed_, hash_;              // Report
+  std::optional<std::int64_t> begin_ns_;     // of training, by `real_`
+  Circumstances agreed_;                     // rank 0's, of this turn
+  bool stopped_ = false;                     // a rank was told to stop
   std::uint32_t wait_us_ = 0, push_us_ = 0;  // of the last turn: for other ranks, to exchange
   learner::LoopTimes times_;
   learner::Laps laps_;

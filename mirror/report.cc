@@ -22,7 +22,8 @@ struct Packed {
   void Fields(StateBytes& bytes) {
     bytes.Tag("RPRT");
     bytes(report.stop);
-    bytes(report.seconds);
+    Circumstances& root = report.circumstances;
+    bytes(root.seconds), bytes(root.may_save), bytes(root.save_failed), bytes(root.journal_broken);
     bytes(report.hashed);
     bytes(report.hash);
     bytes.Bytes(header);

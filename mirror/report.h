@@ -24,11 +24,19 @@ struct Computed {
   net::FiniteNorm norm{};  // of the values
 };
 
+// What only rank 0 knows, and all must take into account alike.
+struct Circumstances {
+  double seconds = 0;           // of training
+  bool may_save = false;        // no checkpoint is being written
+  bool save_failed = false;     // the last one was not written
+  bool journal_broken = false;  // it lacks records
+};
+
 struct Report {
   std::optional<Computed> gradient{};
-  bool stop = false;              // the rank was told to stop: all end after this turn
-  double seconds = 0;             // of training; that of rank 0 counts
+  bool stop = false;                   // the rank was told to stop: all end after this turn
   std::uint64_t hashed = 0, hash = 0;  // version of the newest hash of the weights, and that hash
+  Circumstances circumstances{};       // of rank 0
 };
 
 Bytes Pack(Report report);

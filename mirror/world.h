@@ -40,8 +40,8 @@ class World {
   // A vector in slices, one for each rank: elements of `width` bytes (2 or 4). Spread sends slice r
   // of `whole` to rank r; what rank r sends of this rank's slice, of `own` elements, comes to
   // parts + r * own. Join gives every rank the slices of all; its own is in `whole` already.
-  virtual void Spread(const std::byte* whole, std::span<const wire::Slice> slices,
-                      std::byte* parts, std::size_t width) = 0;
+  virtual void Spread(const std::byte* whole, std::span<const wire::Slice> slices, std::byte* parts,
+                      std::size_t width) = 0;
   virtual void Join(std::byte* whole, std::span<const wire::Slice> slices, std::size_t width) = 0;
 };
 

@@ -1,9 +1,15 @@
 // starling-rank: one rank of a mirrored run (updates.exchange = "allreduce"), under mpirun or srun.
 // Rank 0 reads the configuration, keeps the run directory and reports; the others get all that they
 // need from it.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <memory>
 #include <optional>
 #include <random>
@@ -13,6 +19,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/file_descriptor.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/process.h"
@@ -47,10 +54,10 @@ void CheckRanks(const Config& config, int ranks) {
         "starling-rank is for \"allreduce\"");
   }
   if (config.actors.count == ranks) return;
-  throw UserError(fmt::format("actors.count = {}, but MPI has started {} rank{}: start as many as "
-                              "there are actors (mpirun -n {}), or set actors.count",
-                              config.actors.count, ranks, ranks == 1 ? "" : "s",
-                              config.actors.count));
+  throw UserError(
+      fmt::format("actors.count = {}, but MPI has started {} rank{}: start as many as "
+                  "there are actors (mpirun -n {}), or set actors.count",
+                  config.actors.count, ranks, ranks == 1 ? "" : "s", config.actors.count));
 }
 
 // The part of rank 0 that the others do not have.
@@ -62,8 +69,9 @@ struct Root {
 
 // Reads the configuration and takes the run. Throws UserError.
 Root Prepare(const Options& options, int ranks) {
-  Root root{.config = programs::PrepareRun(options.run_dir, options.config, options.overrides,
-                                           [&](const Config& config) { CheckRanks(config, ranks); })};
+  Root root{.config =
+                programs::PrepareRun(options.run_dir, options.config, options.overrides,
+                                     [&](const Config& config) { CheckRanks(config, ranks); })};
   wire::RuntimeDir::RemoveStale(wire::RuntimeRoot(root.config.wire.runtime_dir));
   root.run.emplace(mirror::HoldRun(root.config, options.run_dir));
   const auto net = options.resume ? results::InitialNetToResume(root.config)
@@ -74,17 +82,27 @@ Root Prepare(const Options& options, int ranks) {
   return root;
 }
 
+// mpirun closes the descriptors of its ranks: the supervisor's pipe is opened again as mpirun has
+// it. Throws std::runtime_error.
+FileDescriptor OpenStatus(int status_fd) {
+  const std::string path = fmt::format("/proc/{}/fd/{}", ::getppid(), status_fd);
+  FileDescriptor pipe(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  if (pipe.get() < 0) {
+    throw std::runtime_error(
+        fmt::format("cannot report to the supervisor through {}: {}", path, ErrorText(errno)));
+  }
+  return pipe;
+}
+
 // Trains with all ranks. `root`: rank 0's. Returns whether all steps are done.
 bool Train(mirror::MpiWorld& world, const mirror::StartMessage& message, Root* root, int stop_fd,
-           const std::function<bool()>& abandoned, learner::StatusReporter::Sinks sinks,
-           std::string& error) {
+           learner::StatusReporter::Sinks sinks, std::string& error) {
   const Config config = ParseConfig(message.config, "the configuration of rank 0");
   world.LimitWaits(config.staleness.deadline_s);
-  mirror::Rank rank(world, config, results::LayoutOf(config), message,
-                    root ? &*root->run : nullptr,
+  mirror::Rank rank(world, config, results::LayoutOf(config), message, root ? &*root->run : nullptr,
                     {.exact = results::WhyNotExact(config).empty(),
+                     .redo = results::WhyNotReplayed(config).empty(),
                      .stop_fd = stop_fd,
-                     .abandoned = abandoned,
                      .sinks = std::move(sinks)});
   const bool over = rank.Run();
   if (const std::string why = rank.checkpoint_error(); !why.empty()) {
@@ -126,15 +144,16 @@ int RunRoot(mirror::MpiWorld& world, const Options& options, int stop_fd) {
         clock);
   }
   programs::Screen screen(config, clock);
-  programs::StatusPipe pipe(options.status_fd);
+  const FileDescriptor opened =
+      options.supervised() ? OpenStatus(options.status_fd) : FileDescriptor();
+  programs::StatusPipe pipe(opened.get());
   learner::StatusReporter::Sinks sinks{.on_status = [&](const learner::RunStatus& status) {
     options.supervised() ? pipe.Write(status) : screen.Show(status);
   }};
   if (pages) sinks.on_published = [&](auto published) { pages->Show(std::move(published)); };
   // 3. Train, then report.
   std::string error;
-  const bool over = Train(world, root->message, &*root, stop_fd, WatchParent(options.parent),
-                          std::move(sinks), error);
+  const bool over = Train(world, root->message, &*root, stop_fd, std::move(sinks), error);
   int exit_status = over || options.supervised() ? kExitDone : kExitInterrupted;
   if (!error.empty()) LogError("{}", error);
   if (!error.empty()) exit_status = kExitFailed;
@@ -146,7 +165,7 @@ int RunOther(mirror::MpiWorld& world, int stop_fd) {
   world.Broadcast(start);
   if (start.empty()) return kExitDone;  // rank 0 has said why
   std::string error;
-  Train(world, mirror::UnpackStart(start), nullptr, stop_fd, {}, {}, error);
+  Train(world, mirror::UnpackStart(start), nullptr, stop_fd, {}, error);
   return kExitDone;
 }
 
@@ -154,7 +173,9 @@ int RunOther(mirror::MpiWorld& world, int stop_fd) {
 int RunRank(const mirror::Mpi& mpi, const Options& options) {
   KeepFreedMemory();
   InitLog(mpi.rank() == 0 ? std::string("learner") : fmt::format("actor {}", mpi.rank()));
-  const int stop_fd = CatchStopSignals(/*again_ends=*/false);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // no rank outlives the mpirun that started it
+  // SIGUSR1 is what mpirun passes on: at any other signal it kills its ranks.
+  const int stop_fd = CatchStopSignals(/*again_ends=*/false, {SIGUSR1});
   mirror::MpiWorld world(mpi);
   try {
     return mpi.rank() == 0 ? RunRoot(world, options, stop_fd) : RunOther(world, stop_fd);
@@ -190,7 +211,7 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false);
   app.add_flag("--resume", options.resume, "continue from the last good checkpoint");
   app.add_option("--status-fd", options.status_fd, "descriptor for status lines (JSON)");
-  app.add_option("--parent", options.parent, "process id of the supervisor");
+  app.add_option("--parent", options.parent, "process id of the supervisor; mpirun follows it");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

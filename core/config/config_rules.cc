@@ -124,8 +124,8 @@ void CheckExchange(const Config& config, Contradictions& found) {
   const auto refuse = [&](bool wrong, const std::string& key, const std::string& value,
                           const char* why) {
     if (!wrong) return;
-    Add(found, {key, "updates.exchange"}, "{} = {} contradicts updates.exchange = \"allreduce\": {}",
-        key, value, why);
+    Add(found, {key, "updates.exchange"},
+        "{} = {} contradicts updates.exchange = \"allreduce\": {}", key, value, why);
   };
   const std::uint64_t bound = config.staleness.bound;
   refuse(bound != 0, "staleness.bound",

@@ -36,7 +36,7 @@ class SupervisorTest : public testing::Test {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     std::filesystem::create_directory(dir_.path() / "checkpoints");
     options_ = {.run_dir = dir_.path(),
-                .learner_program = STARLING_FAKE_CHILD,
+                .learner = {.program = STARLING_FAKE_CHILD, .stop_signal = SIGTERM},
                 .actor_program = STARLING_FAKE_CHILD,
                 .redo_program = STARLING_FAKE_CHILD,
                 .actor_arguments = {"--connect-timeout", "7"},

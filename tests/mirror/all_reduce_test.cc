@@ -52,8 +52,8 @@ std::vector<float> MeanAtALearner(const std::vector<std::uint32_t>& slots, Numbe
          .weight = learner::RelativeWeight(SamplesOf(slots[i]), SamplesOf(slots[0]))});
   }
   std::vector<float> room(kFloats);
-  const float* mean = learner::MeanGradient(update, learner::MeanFactor(update), nullptr, 0,
-                                            kFloats, room.data());
+  const float* mean =
+      learner::MeanGradient(update, learner::MeanFactor(update), nullptr, 0, kFloats, room.data());
   return {mean, mean + kFloats};
 }
 

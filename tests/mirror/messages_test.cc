@@ -21,14 +21,14 @@ Report ReportWithGradient() {
                                         .episodes = {{.episode_return = 3, .length = 12}}},
                                .norm = {.finite = true, .norm = 0.5}},
           .stop = true,
-          .seconds = 12.5,
           .hashed = 40,
-          .hash = 0x1234};
+          .hash = 0x1234,
+          .circumstances = {.seconds = 12.5, .may_save = true, .journal_broken = true}};
 }
 
 TEST(MirrorReport, ComesAsItWasSent) {
   const Report sent = ReportWithGradient();
-  const std::vector<Report> got = Unpack({Pack(sent), Pack({.seconds = 1})});
+  const std::vector<Report> got = Unpack({Pack(sent), Pack({.hash = 1})});
   ASSERT_EQ(got.size(), 2u);
   ASSERT_TRUE(got[0].gradient);
   EXPECT_EQ(got[0].gradient->body, sent.gradient->body);
@@ -36,7 +36,10 @@ TEST(MirrorReport, ComesAsItWasSent) {
   EXPECT_TRUE(got[0].gradient->norm.finite);
   EXPECT_EQ(got[0].gradient->norm.norm, 0.5);
   EXPECT_TRUE(got[0].stop);
-  EXPECT_EQ(got[0].seconds, 12.5);
+  EXPECT_EQ(got[0].circumstances.seconds, 12.5);
+  EXPECT_TRUE(got[0].circumstances.may_save);
+  EXPECT_FALSE(got[0].circumstances.save_failed);
+  EXPECT_TRUE(got[0].circumstances.journal_broken);
   EXPECT_EQ(got[0].hash, 0x1234u);
   EXPECT_FALSE(got[1].gradient);
 }
@@ -81,7 +84,8 @@ TEST(MirrorStart, ComesAsItWasSent) {
 }
 
 TEST(MirrorStart, OfAnotherVersionIsRefusedWithASentence) {
-  EXPECT_THAT(ErrorOf<std::runtime_error>([] { UnpackStart(Bytes(40)); }), HasSubstr("same version of Starling"));
+  EXPECT_THAT(ErrorOf<std::runtime_error>([] { UnpackStart(Bytes(40)); }),
+              HasSubstr("same version of Starling"));
 }
 
 }  // namespace

@@ -65,6 +65,7 @@ class RankTest : public testing::Test {
       Rank mine(other ? *other : world, config, net.layout, UnpackStart(Pack(message)),
                 rank == 0 ? &held : nullptr,
                 {.exact = true,
+                 .redo = true,
                  .stop_fd = stopped ? told.fd() : untold.fd(),
                  .sinks = {.on_status = [&](const auto& status) { ended.status = status; }}});
       ended.over[static_cast<std::size_t>(rank)] = mine.Run();
@@ -102,8 +103,7 @@ std::vector<float> WeightsOfOneLoop(const Config& config, std::uint64_t updates)
     learner::Update update;
     update.version = version;
     update.optimizer_step = version;
-    update.lr =
-        learner::LearningRate(config.optimizer, config.run.steps, steps, kSamples * kRanks);
+    update.lr = learner::LearningRate(config.optimizer, config.run.steps, steps, kSamples * kRanks);
     update.meta = {.term = 1, .version = version};
     std::vector<std::vector<float>> gradients(kRanks, std::vector<float>(floats));
     for (std::uint32_t slot = 0; slot < kRanks; ++slot) {

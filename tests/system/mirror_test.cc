@@ -23,23 +23,26 @@ class MirrorTest : public RunTest {
 #endif
   }
 
+  static const char* MpirunPath() {
+#ifdef STARLING_MPIRUN
+    return STARLING_MPIRUN;
+#else
+    return "";
+#endif
+  }
   // mpirun over `ranks` processes; `words`: of starling-rank.
   std::unique_ptr<Process> StartRanks(int ranks, const Strings& words) {
-#ifdef STARLING_MPIRUN
-    const Strings mpirun = {"-n", std::to_string(ranks), "--oversubscribe", "--bind-to", "none",
-                            STARLING_BIN "/starling-rank"};
-    // As root MPI wants to be asked twice. Two runs at a time need directories of their own.
-    return Start(STARLING_MPIRUN, Plus(mpirun, words), {},
+    const Strings mpirun = {"-n",   std::to_string(ranks),        "--oversubscribe", "--bind-to",
+                            "none", STARLING_BIN "/starling-rank"};
+    // As root MPI wants to be asked twice. Its files go where the test's go.
+    return Start(MpirunPath(), Plus(mpirun, words), {},
                  {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
                   "TMPDIR=" + runtime().string()});
-#else
-    return nullptr;
-#endif
   }
   std::unique_ptr<Process> StartMirrored(int ranks, const Strings& settings,
                                          const std::string& name = "run") {
-    Strings words = TrainWords(Plus(settings, {"updates.exchange=allreduce", "staleness.bound=0"}),
-                               name);
+    Strings words =
+        TrainWords(Plus(settings, {"updates.exchange=allreduce", "staleness.bound=0"}), name);
     words.erase(words.begin());  // "train"
     return StartRanks(ranks, words);
   }
@@ -68,8 +71,7 @@ class MirrorOfTest : public MirrorTest, public testing::WithParamInterface<Shape
 
 TEST_P(MirrorOfTest, HasTheBitsOfALearnerAtBoundZero) {
   const auto& [name, ranks, more] = GetParam();
-  const Strings settings =
-      Plus({"run.steps=24000", fmt::format("actors.count={}", ranks)}, more);
+  const Strings settings = Plus({"run.steps=24000", fmt::format("actors.count={}", ranks)}, more);
   ASSERT_EQ(WaitFor(*StartMirrored(ranks, settings, "mirrored")), 0) << said_;
   ASSERT_EQ(Train(Plus(settings, {"staleness.bound=0"})), 0) << said_;
   const learner::Checkpoint mirrored = NewestOf(dir_ / "mirrored"), learnt = NewestOf(run());
@@ -91,8 +93,8 @@ INSTANTIATE_TEST_SUITE_P(Of, MirrorOfTest, testing::ValuesIn(kShapes),
                          [](const auto& test) { return test.param.name; });
 
 TEST_F(MirrorTest, AKilledRankEndsAllAndNothingIsLost) {
-  const auto ranks = StartMirrored(3, {Steps(kEndless), "actors.count=3",
-                                       "checkpoint.every_steps=8000"});
+  const auto ranks =
+      StartMirrored(3, {Steps(kEndless), "actors.count=3", "checkpoint.every_steps=8000"});
   ASSERT_TRUE(AwaitCheckpoint(*ranks)) << ranks->err();
   ASSERT_EQ(Ranks().size(), 3u);
   ASSERT_EQ(kill(Ranks()[2].pid, SIGKILL), 0);
@@ -137,14 +139,63 @@ TEST_F(MirrorTest, MistakesLeaveNoRunBehind) {
   EXPECT_FALSE(std::filesystem::exists(run()));
 }
 
-// A run without a learner must not be given one.
-TEST_F(RunTest, AMirroredRunIsStartedByMpirun) {
-  const Strings settings = {"actors.count=2", "updates.exchange=allreduce", "staleness.bound=0"};
-  EXPECT_EQ(Train(settings), 2);
-  EXPECT_THAT(said_, HasSubstr("mpirun -n 2"));
-  const auto learner = StartLearner(settings);
+// A supervisor starts mpirun where it would start a learner.
+class SupervisedMirrorTest : public MirrorTest {
+ protected:
+  std::unique_ptr<Process> StartTrainMirrored(const Strings& settings) {
+    return StartTrain(Plus(settings, kMirrored), {"TMPDIR=" + runtime().string()});
+  }
+  static inline const Strings kMirrored = {"actors.count=3", "updates.exchange=allreduce",
+                                           "staleness.bound=0"};
+};
+
+TEST_F(SupervisedMirrorTest, TrainsToTheEnd) {
+  const auto train = StartTrainMirrored({"run.steps=24000"});
+  ExpectDone(WaitFor(*train), 24000);
+  EXPECT_EQ(Summary()["staleness"]["max"], 0);
+  EXPECT_EQ(Summary()["updates"], 50);
+}
+
+TEST_F(SupervisedMirrorTest, AKilledRankIsReplacedWithAllOthersAndNothingIsLost) {
+  const auto train = StartTrainMirrored({Steps(kEndless), "checkpoint.every_steps=8000"});
+  ASSERT_TRUE(AwaitCheckpoint(*train)) << Log();
+  ASSERT_EQ(Ranks().size(), 3u);
+  ASSERT_EQ(kill(Ranks()[1].pid, SIGKILL), 0);
+  ASSERT_TRUE(AwaitLog(*train, "nothing is lost"));
+  ASSERT_TRUE(Eventually([&] { return Checkpoints().back().starts_with("t0002-"); }));
+  EXPECT_EQ(Interrupt(*train)["learner"]["restarted"], 1);
+  EXPECT_EQ(WaitFor(*Start("starling", {"replay", run().string()})), 0) << said_;
+}
+
+TEST_F(SupervisedMirrorTest, NoRankOutlivesItsMpirun) {
+  const auto train = StartTrainMirrored({Steps(kEndless), "checkpoint.every_steps=8000"});
+  ASSERT_TRUE(AwaitCheckpoint(*train)) << Log();
+  const std::vector<Running> mpirun = Find("mpirun");
+  ASSERT_EQ(mpirun.size(), 1u);
+  ASSERT_EQ(kill(mpirun[0].pid, SIGKILL), 0);
+  ASSERT_TRUE(Eventually([&] { return Checkpoints().back().starts_with("t0002-"); })) << Log();
+  // A killed mpirun leaves a directory of its own; but no process.
+  train->Signal(SIGTERM);
+  EXPECT_EQ(WaitFor(*train), 130) << said_;
+  EXPECT_EQ(Summary()["learner"]["restarted"], 1);
+  EXPECT_THAT(ProcessesNaming(dir_.path().string()), testing::IsEmpty());
+}
+
+TEST_F(SupervisedMirrorTest, WithoutMpirunItIsRefused) {
+  const auto train = StartTrain(kMirrored, {"PATH=/nowhere"});
+  EXPECT_EQ(WaitFor(*train), 2);
+  EXPECT_THAT(said_, HasSubstr("there is no mpirun in $PATH: install MPI (scripts/setup --mpi)"));
+  EXPECT_FALSE(std::filesystem::exists(run()));
+}
+
+// A run without a learner must not be given one, nor actors.
+TEST_F(SupervisedMirrorTest, AMirroredRunHasNoLearnerAndNoActors) {
+  const auto learner = StartLearner(kMirrored);
   EXPECT_EQ(WaitFor(*learner), 2);
-  EXPECT_THAT(learner->err(), HasSubstr("mpirun -n 2"));
+  EXPECT_THAT(learner->err(), HasSubstr("this run has no learner; start it by starling train"));
+  const auto train = Start("starling", Plus(TrainWords(kMirrored), {"--no-actors"}));
+  EXPECT_EQ(WaitFor(*train), 2);
+  EXPECT_THAT(train->err(), HasSubstr("--no-actors contradicts updates.exchange"));
   EXPECT_FALSE(std::filesystem::exists(run()));
 }
 

@@ -1,0 +1,28 @@
+// The command that a supervisor starts as its learner: starling-learner, or for a run without one
+// (updates.exchange = "allreduce") mpirun with all ranks. Rank 0 then does what a learner does
+// towards its supervisor, and actors are none of its children.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/config/config.h"
+
+namespace starling::fleet {
+
+struct LearnerCommand {
+  std::filesystem::path program;
+  std::vector<std::string> arguments{};    // before those of the learner itself
+  std::vector<std::string> environment{};  // "NAME=value"
+  int stop_signal = 0;                     // asks it to end with a last checkpoint
+  bool has_actors = true;                  // processes of their own; false: it plays itself
+};
+
+// `programs`: the directory of the programs. Throws UserError if a program is missing.
+LearnerCommand LearnerCommandOf(const Config& config, const std::filesystem::path& programs);
+
+// Throws UserError if `program` is not there: "...: build all of it".
+std::filesystem::path ProgramIn(const std::filesystem::path& programs, const std::string& program);
+
+}  // namespace starling::fleet
