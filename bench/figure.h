@@ -70,6 +70,7 @@ Result MeasureThroughput(const Site& site);
 Result MeasureScaling(const Site& site);
 Result MeasureEfficiency(const Site& site);
 Result MeasureGroups(const Site& site);
+Result MeasureMirrored(const Site& site);
 Result MeasureTime(const Site& site);
 Result MeasureStartup(const Site& site);
 Result MeasureWire(const Site& site);

@@ -37,6 +37,7 @@ constexpr Figure kFigures[] = {
     {"scaling", MeasureScaling},
     {"efficiency", MeasureEfficiency},
     {"groups", MeasureGroups},
+    {"mirrored", MeasureMirrored},
     {"time", MeasureTime},
     {"startup", MeasureStartup},
     {"wire", MeasureWire},

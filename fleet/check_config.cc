@@ -141,7 +141,7 @@ void CheckHasLearner(const Config& config) {
   if (config.updates.exchange == Exchange::kLearner) return;
   throw UserError(
       fmt::format("updates.exchange = \"allreduce\": this run has no learner; start it by starling "
-                  "train, or by mpirun -n {} starling-rank (docs/spectrum/mirrored.md)",
+                  "train, or by mpirun -n {} starling-rank (docs/spectrum/without-a-learner.md)",
                   config.actors.count));
 }
 

@@ -14,31 +14,21 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool Executable(const fs::path& path) { return ::access(path.c_str(), X_OK) == 0; }
+constexpr const char* kRank = "starling-rank";
 
-constexpr const char* kRemedy =
-    "install MPI (scripts/setup --mpi) and build again (scripts/build release)";
+bool Executable(const fs::path& path) { return ::access(path.c_str(), X_OK) == 0; }
 
 // Open MPI's. Ranks leave their cores to each other, so more of them than cores is no mistake.
 LearnerCommand MpirunOf(const Config& config, const fs::path& programs) {
-  const std::string mpirun = FindProgram("mpirun");
-  const fs::path rank = programs / "starling-rank";
-  if (mpirun.empty()) {
-    throw UserError(
-        fmt::format("updates.exchange = \"allreduce\": there is no mpirun in $PATH: {}", kRemedy));
-  }
-  if (!Executable(rank)) {
-    throw UserError(
-        fmt::format("updates.exchange = \"allreduce\": {} is missing: {}", rank.string(), kRemedy));
-  }
-  LearnerCommand command{.program = mpirun,
-                         .arguments = {"-q", "-n", fmt::format("{}", config.actors.count),
-                                       "--oversubscribe", "--bind-to", "none",
-                                       // A dead rank ends the others at once.
-                                       "--mca", "odls_base_sigkill_timeout", "0", rank.string()},
-                         // It passes this one on; at others it kills its ranks.
-                         .stop_signal = SIGUSR1,
-                         .has_actors = false};
+  LearnerCommand command{
+      .program = FindMpirun(programs),
+      .arguments = {"-q", "-n", fmt::format("{}", config.actors.count), "--oversubscribe",
+                    "--bind-to", "none",
+                    // A dead rank ends the others at once.
+                    "--mca", "odls_base_sigkill_timeout", "0", (programs / kRank).string()},
+      // It passes this one on; at others it kills its ranks.
+      .stop_signal = SIGUSR1,
+      .has_actors = false};
   if (::geteuid() == 0) {
     command.environment = {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"};
   }
@@ -50,6 +40,21 @@ LearnerCommand MpirunOf(const Config& config, const fs::path& programs) {
 LearnerCommand LearnerCommandOf(const Config& config, const fs::path& programs) {
   if (config.updates.exchange == Exchange::kAllreduce) return MpirunOf(config, programs);
   return {.program = ProgramIn(programs, "starling-learner"), .stop_signal = SIGTERM};
+}
+
+fs::path FindMpirun(const fs::path& programs) {
+  constexpr const char* kRemedy = "scripts/setup --mpi, then scripts/build release";
+  const std::string mpirun = FindProgram("mpirun");
+  if (mpirun.empty()) {
+    throw UserError(fmt::format(
+        "ranks (updates.exchange = \"allreduce\") need mpirun, and there is none in $PATH: {}",
+        kRemedy));
+  }
+  if (!Executable(programs / kRank)) {
+    throw UserError(fmt::format("{} was built without MPI, so there is no {}: {}",
+                                programs.string(), kRank, kRemedy));
+  }
+  return mpirun;
 }
 
 fs::path ProgramIn(const fs::path& programs, const std::string& program) {

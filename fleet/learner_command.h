@@ -22,6 +22,10 @@ struct LearnerCommand {
 // `programs`: the directory of the programs. Throws UserError if a program is missing.
 LearnerCommand LearnerCommandOf(const Config& config, const std::filesystem::path& programs);
 
+// Returns the mpirun that starts ranks. Throws UserError with the remedy if there is none, or
+// starling-rank was not built.
+std::filesystem::path FindMpirun(const std::filesystem::path& programs);
+
 // Throws UserError if `program` is not there: "...: build all of it".
 std::filesystem::path ProgramIn(const std::filesystem::path& programs, const std::string& program);
 

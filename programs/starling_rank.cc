@@ -198,7 +198,7 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app(
       "One rank of a run without a learner: plays, and applies the updates of all ranks.\n"
-      "Example: mpirun -n 4 starling-rank configs/spectrum/allreduce.toml --run-dir runs/mirrored",
+      "Example: mpirun -n 4 starling-rank configs/spectrum/without_a_learner.toml --run-dir runs/mirrored",
       "starling-rank");
   app.set_version_flag("--version", VersionLine("starling-rank"));
   app.add_option("config", options.config, "configuration of a new run, by hand")

@@ -184,7 +184,7 @@ TEST_F(SupervisedMirrorTest, NoRankOutlivesItsMpirun) {
 TEST_F(SupervisedMirrorTest, WithoutMpirunItIsRefused) {
   const auto train = StartTrain(kMirrored, {"PATH=/nowhere"});
   EXPECT_EQ(WaitFor(*train), 2);
-  EXPECT_THAT(said_, HasSubstr("there is no mpirun in $PATH: install MPI (scripts/setup --mpi)"));
+  EXPECT_THAT(said_, HasSubstr("need mpirun, and there is none in $PATH: scripts/setup --mpi"));
   EXPECT_FALSE(std::filesystem::exists(run()));
 }
 

@@ -60,6 +60,7 @@ std::string MachineText(const Machine& m) {
                                                   Gb(m.shared_memory), Gb(m.free_shared_memory)));
   text += Line("Python", OrElse(m.python));
   text += Line("Gymnasium", m.gymnasium.empty() ? "none" : m.gymnasium);
+  text += Line("MPI", OrElse(m.mpi));
   return text;
 }
 
@@ -90,7 +91,8 @@ nlohmann::ordered_json MachineJson(const Machine& m) {
                               {"shared_memory_bytes", m.shared_memory},
                               {"free_shared_memory_bytes", m.free_shared_memory},
                               {"python", m.python.found},
-                              {"gymnasium", m.gymnasium}};
+                              {"gymnasium", m.gymnasium},
+                              {"mpi", m.mpi.found}};
   for (const GpuInfo& gpu : m.gpus.gpus) {
     json["gpus"].push_back({{"name", gpu.name},
                             {"memory_bytes", gpu.memory},
@@ -133,6 +135,9 @@ void AddMissing(const Machine& m, std::vector<std::string>& missing) {
         fmt::format("For the envs of Gymnasium (gym:...): {} does not seem to have it; run "
                     "scripts/setup --gym, or name another interpreter by env.python.",
                     m.python.found));
+  }
+  if (m.mpi.found.empty()) {
+    missing.push_back("For runs without a learner: " + m.mpi.why_none + ".");
   }
 }
 

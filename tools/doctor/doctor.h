@@ -35,6 +35,7 @@ struct Machine {
   std::uint64_t shared_memory = 0, free_shared_memory = 0;  // bytes of its file system
   Search python;                                            // as env.python = "auto" finds it
   std::string gymnasium;                                    // version, or ""
+  Search mpi;                                               // mpirun, if ranks can be started
 };
 
 inline constexpr const char* kFeatures[] = {"avx2", "avx512f", "avx512_bf16", "amx_bf16"};

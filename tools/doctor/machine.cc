@@ -19,6 +19,7 @@
 #include "core/version.h"
 #include "envs/bridge/bridge.h"
 #include "fleet/check_config.h"
+#include "fleet/learner_command.h"
 #include "net/cpu/gemm.h"
 #include "wire/runtime_dir.h"
 
@@ -119,7 +120,8 @@ Machine InspectMachine() {
                   .gpus = FindGpus(),
                   .runtime_dir = TryFind([] { return wire::RuntimeRoot("").string(); }),
                   .python = Python(),
-                  .gymnasium = ""};
+                  .gymnasium = "",
+                  .mpi = TryFind([] { return fleet::FindMpirun(ProgramDir()).string(); })};
   // The rest depends on the results above, or may fail.
   machine.gymnasium = Gymnasium(machine.python.found);
   struct rlimit limit {};

@@ -326,9 +326,30 @@ TEST(Config, SchedulesFitTheRun) {
               ElementsAre(StartsWith("x.toml:2:11: loss.entropy = 0 contradicts")));
 }
 
+// Without a learner every key that is about one is refused by name.
+TEST(Config, ARunWithoutALearnerIsSynchronousAndOfOnePiece) {
+  const std::string start = "[updates]\nexchange = \"allreduce\"\n[actors]\ncount = 4\n";
+  EXPECT_THAT(Mistakes(start),
+              ElementsAre("x.toml:2:12: staleness.bound = \"unbounded\" contradicts "
+                          "updates.exchange = \"allreduce\": all ranks apply each update "
+                          "together, so set it to 0"));
+  const std::pair<const char*, const char*> cases[] = {
+      {"staleness.bound=3", "staleness.bound = 3"},
+      {"updates.start_with=2", "updates.start_with = 2"},
+      {"learner.shards=2", "learner.shards = 2"},
+      {"learner.apply=hogwild", "learner.apply = \"hogwild\""},
+      {"wire.endpoint=tcp://127.0.0.1:0", "wire.endpoint = \"tcp://127.0.0.1:0\""},
+  };
+  for (const auto& [setting, said] : cases) {
+    EXPECT_THAT(Mistakes(start, {"staleness.bound=0", setting}),
+                ElementsAre(HasSubstr(said + std::string(" contradicts updates.exchange"))));
+  }
+}
+
 TEST(Config, WhatMayStandTogether) {
   for (const char* text :
-       {"[staleness]\nbound = 0\non_exceed = \"drop\"\n", "[net]\nkind = \"mlp\"\nhidden = []\n",
+       {"[updates]\nexchange = \"allreduce\"\n[staleness]\nbound = 0\n",
+        "[staleness]\nbound = 0\non_exceed = \"drop\"\n", "[net]\nkind = \"mlp\"\nhidden = []\n",
         "[actors]\ncount = 2\n[updates]\ngradients = 4\nin_flight = 2\n",
         // The numbers of another optimizer may stay.
         "[optimizer]\nkind = \"sgd\"\nmomentum = 0.9\ndecay = 0.9\nbeta1 = 0.5\nbeta2 = 0.5\n"

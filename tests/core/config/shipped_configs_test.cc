@@ -158,6 +158,7 @@ TEST(Spectrum, EachPointIsBreakoutWithEightActorsAndItsOwnDial) {
   }
   // The dial of each point.
   EXPECT_EQ(points.at("mirrored").staleness.bound, 0u);
+  EXPECT_EQ(points.at("without_a_learner").updates.exchange, Exchange::kAllreduce);
   EXPECT_EQ(points.at("softsync").updates.gradients, 4);
   EXPECT_EQ(points.at("softsync").staleness.bound, kUnbounded);
   EXPECT_EQ(points.at("auto").updates.gradients, 4);

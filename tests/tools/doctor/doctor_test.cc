@@ -43,7 +43,8 @@ Machine Complete() {
           .shared_memory = 8'000'000'000,
           .free_shared_memory = 4'000'000'000,
           .python = {.found = "/usr/bin/python3", .why_none = ""},
-          .gymnasium = "1.4.0"};
+          .gymnasium = "1.4.0",
+          .mpi = {.found = "/usr/bin/mpirun", .why_none = ""}};
 }
 
 BackendToCheck Broken(const std::string& name, const std::string& op, Fault fault) {
@@ -72,7 +73,7 @@ TEST(DoctorTest, TextHasTheMachineAndALineForEachOp) {
   for (const char* part :
        {"A processor, 8 cores to use, avx2 amx_bf16\n", "32.0 GB", "0: A GPU, 80.0 GB",
         "compute capability 9.0", "driver for CUDA 12.8, runtime 13.0", "1024, at most 65536",
-        "/dev/shm/starling-7, 8.0 GB, 4.0 GB of it free", "/usr/bin/python3", "1.4.0",
+        "/dev/shm/starling-7, 8.0 GB, 4.0 GB of it free", "/usr/bin/python3", "1.4.0", "/usr/bin/mpirun",
         "cpu         loss                      ok 3.1e-07 of 3e-06\n", "Nothing is missing.\n"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
@@ -104,14 +105,16 @@ TEST(DoctorTest, SaysWhatIsMissingForWhat) {
   bare.max_open_files = 256;
   bare.free_shared_memory = 64'000'000;
   bare.gymnasium = "";
+  bare.mpi = {.found = "", .why_none = "no mpirun"};
   const auto missing = MissingParts({.machine = bare, .rows = {}});
-  EXPECT_THAT(missing, testing::SizeIs(5));
+  EXPECT_THAT(missing, testing::SizeIs(6));
   EXPECT_THAT(missing, Contains(AllOf(HasSubstr("actors.backend = \"cpu\""),
                                       HasSubstr("no driver: install one."))));
   EXPECT_THAT(missing, Contains(HasSubstr("net.precision")));
   EXPECT_THAT(missing, Contains(AllOf(StartsWith("For more than"), HasSubstr("ulimit"))));
   EXPECT_THAT(missing, Contains(HasSubstr("64 MB are free at /dev/shm/starling-7")));
   EXPECT_THAT(missing, Contains(HasSubstr("scripts/setup --gym")));
+  EXPECT_THAT(missing, Contains("For runs without a learner: no mpirun."));
 
   bare.runtime_dir = {.found = "", .why_none = "nowhere"};
   bare.python = {.found = "", .why_none = "no Python"};
