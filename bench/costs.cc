@@ -13,6 +13,7 @@
 #include "bench/figure.h"
 #include "bench/stats.h"
 #include "bench/training_run.h"
+#include "core/child.h"
 #include "core/config/config.h"
 #include "core/text.h"
 #include "learner/apply/optimizer.h"

@@ -19,6 +19,7 @@
 #include "bench/figure.h"
 #include "bench/stats.h"
 #include "bench/training_run.h"
+#include "core/child.h"
 #include "core/clock.h"
 #include "core/config/config.h"
 #include "core/text.h"

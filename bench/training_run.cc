@@ -247,11 +247,6 @@ LearnerVectors LearnerVectorsOf(const Config& config) {
           .gradients = buffers + 2 * (1 + slots)};
 }
 
-std::vector<int> ChildrenOf(int pid) {
-  std::ifstream file(fmt::format("/proc/{0}/task/{0}/children", pid));
-  return {std::istream_iterator<int>(file), {}};
-}
-
 std::optional<double> PeakMb(int pid) { return MemoryMb(pid, "VmHWM:"); }
 std::optional<double> ResidentMb(int pid) { return MemoryMb(pid, "VmRSS:"); }
 

@@ -127,7 +127,6 @@ struct LearnerVectors {
 LearnerVectors LearnerVectorsOf(const Config& config);
 inline constexpr double kLearnerRoomMb = 64;
 
-std::vector<int> ChildrenOf(int pid);
 // Return the resident memory of a process, shared memory included: at its peak and now; nullopt if
 // it has ended.
 std::optional<double> PeakMb(int pid);

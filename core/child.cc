@@ -14,6 +14,8 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -241,6 +243,11 @@ std::optional<ChildExit> EndChild(int pid, int limit_ms) {
   ::kill(-pid, SIGKILL);  // and its children
   if (!exit) TEMP_FAILURE_RETRY(::waitpid(pid, nullptr, 0));
   return exit;
+}
+
+std::vector<int> ChildrenOf(int pid) {
+  std::ifstream file(fmt::format("/proc/{0}/task/{0}/children", pid));
+  return {std::istream_iterator<int>(file), {}};
 }
 
 std::string FindProgram(const std::string& name) {

@@ -69,6 +69,9 @@ void PauseChild(int pid, int limit_ms);
 // Returns how it ended, or nullopt if it was killed here. REQUIRES: as Reap.
 std::optional<ChildExit> EndChild(int pid, int limit_ms);
 
+// Returns the children of any process, as far as its first thread has started them.
+std::vector<int> ChildrenOf(int pid);
+
 // Returns the path of program `name`: itself if it has a '/', else the first in $PATH; "" if there
 // is no executable one.
 std::string FindProgram(const std::string& name);

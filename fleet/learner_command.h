@@ -16,7 +16,7 @@ struct LearnerCommand {
   std::vector<std::string> arguments{};    // before those of the learner itself
   std::vector<std::string> environment{};  // "NAME=value"
   int stop_signal = 0;                     // asks it to end with a last checkpoint
-  bool has_actors = true;                  // processes of their own; false: it plays itself
+  bool has_actors = true;  // false: its children play, ranks in process groups of their own
 };
 
 // `programs`: the directory of the programs. Throws UserError if a program is missing.

@@ -182,7 +182,8 @@ class Supervisor {
     if (!process.alive()) return;
     const bool asks = send.slot == kLearnerSlot && send.signal == SIGTERM;
     const int signal = asks ? options_.learner.stop_signal : send.signal;
-    // SIGKILL also goes to the child's own children; after SIGTERM the child ends them itself.
+    // SIGKILL also goes to the child's own children (the kernel sends it to ranks when their mpirun
+    // dies); after SIGTERM the child ends them itself.
     ::kill(signal == SIGKILL ? -process.pid : process.pid, signal);
   }
 
@@ -291,7 +292,12 @@ class Supervisor {
   // Ctrl-Z reaches only us. Children that go on would in the end wait for a reader of their pipes.
   void Pause() {
     const auto signal_all = [this](int signal) {
-      ForEachAlive([signal](int, const Process& process) { ::kill(-process.pid, signal); });
+      ForEachAlive([&](int slot, const Process& process) {
+        if (slot == kLearnerSlot && !options_.learner.has_actors) {
+          for (const int rank : ChildrenOf(process.pid)) ::kill(rank, signal);
+        }
+        ::kill(-process.pid, signal);
+      });
     };
     console_.Clear();
     log_.Log(LogLevel::kInfo, "stopped by SIGTSTP, with all processes");

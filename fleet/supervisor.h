@@ -32,7 +32,7 @@ struct SupervisorOptions {
   // Called before the first learner: a redo before it reads the configuration of the last one.
   std::function<void()> before_learner{};
   bool evaluates = false;  // an evaluator runs beside the actors, also an actor_program
-  int actors = 1;          // to start; 0: all are started elsewhere, or are ranks
+  int actors = 1;          // to start; 0: all are started elsewhere, or play as ranks
   monitor::RunFacts facts{};
   bool screen = false;  // a terminal shows the screen; false: the bar
   PolicyLimits limits;

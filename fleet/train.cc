@@ -36,14 +36,17 @@ struct Plan {
   bool resume = false;
 };
 
+LearnerCommand LearnerOf(const Config& config, bool no_actors) {
+  LearnerCommand learner = LearnerCommandOf(config, ProgramDir());
+  if (!no_actors || learner.has_actors) return learner;
+  throw UserError(
+      "--no-actors contradicts updates.exchange = \"allreduce\": its ranks play themselves");
+}
+
 Plan PlanNew(const TrainOptions& options) {
   ConfigSource source;
   Plan plan{.config = LoadConfig(options.config, options.overrides, &source, CheckConfig)};
-  plan.learner = LearnerCommandOf(plan.config, ProgramDir());
-  if (options.no_actors && !plan.learner.has_actors) {
-    throw UserError(
-        "--no-actors contradicts updates.exchange = \"allreduce\": its ranks play themselves");
-  }
+  plan.learner = LearnerOf(plan.config, options.no_actors);
   if (!options.init_from.empty()) plan.config.run.init_from = options.init_from;
   results::ResolveInitFrom(plan.config);
   const bool named = options.run_dir || !source.Where("run.dir").empty();
@@ -51,7 +54,8 @@ Plan PlanNew(const TrainOptions& options) {
   return plan;
 }
 
-Plan PlanResume(const fs::path& run_dir, const std::vector<std::string>& overrides) {
+Plan PlanResume(const TrainOptions& options) {
+  const fs::path& run_dir = *options.resume;
   results::CheckResumable(run_dir);
   if (results::IsSimulated(run_dir)) {
     throw UserError(fmt::format(
@@ -60,10 +64,10 @@ Plan PlanResume(const fs::path& run_dir, const std::vector<std::string>& overrid
         run_dir.string(), ShellQuoted(run_dir.string())));
   }
   ConfigSource source;
-  Plan plan{.config = LoadConfig(run_dir / "config.toml", overrides, &source, CheckConfig),
+  Plan plan{.config = LoadConfig(run_dir / "config.toml", options.overrides, &source, CheckConfig),
             .run_dir = run_dir,
             .resume = true};
-  plan.learner = LearnerCommandOf(plan.config, ProgramDir());
+  plan.learner = LearnerOf(plan.config, options.no_actors);
   if (const std::string where = source.Where("run.init_from"); where.starts_with("--set")) {
     throw UserError(where + ": only a new run starts from other weights, this one has its own");
   }
@@ -208,7 +212,7 @@ int Report(const Plan& plan, const SupervisorResult& result, const TrainOptions&
 int RunTrain(const TrainOptions& options) {
   // 1. Check everything before the first process.
   const fs::path actor = ProgramIn(ProgramDir(), "starling-actor");
-  Plan plan = options.resume ? PlanResume(*options.resume, options.overrides) : PlanNew(options);
+  Plan plan = options.resume ? PlanResume(options) : PlanNew(options);
   monitor::Console console(STDERR_FILENO, StyleFor(options.progress));
   if (const std::uint64_t steps = StepsIfComplete(plan); steps > 0) {
     console.Print(fmt::format("{} is complete ({} steps); to go on, raise --set run.steps=...",

@@ -91,7 +91,8 @@ class Engine {
     wire::Outcome outcome = wire::Outcome::kNone;  // kNone: held; its update brings the answer
     Member* sender = nullptr;                      // nullptr: the sender is no member
   };
-  // REQUIRES: the gradient has as many values as `slice`, and the net's fingerprint.
+  // REQUIRES: the gradient has the net's fingerprint, and as many values as `slice`, or none and
+  // its norm where options.mean adds up.
   Receipt Receive(Received gradient);
 
   // ---- updates out

@@ -23,7 +23,7 @@ HeldRun HoldRun(const Config& config, const std::filesystem::path& run_dir) {
 
 Books::Books(const Config& config, const net::ParameterLayout& layout, const HeldRun& run,
              learner::Engine& engine, const learner::Start& start, StatusReporter::Sinks sinks,
-             const Clock& clock, const Clock& steady_clock)
+             RunningClock& clock, const Clock& steady_clock)
     : config_(config),
       engine_(engine),
       clock_(clock),
@@ -32,16 +32,22 @@ Books::Books(const Config& config, const net::ParameterLayout& layout, const Hel
           [this] { written_.Notify(); }, clock),
       reporter_(config, run.dir, engine, std::move(sinks), clock, steady_clock) {}
 
-void Books::SaveLast(learner::CheckpointContent content, const std::function<bool()>& must_stop) {
-  AwaitSaved();
+void Books::SaveLast(learner::CheckpointContent content, const learner::LoopTimes& times) {
+  AwaitSaved(times);
   keeper_.Save(std::move(content));
-  AwaitSaved();
+  AwaitSaved(times);
+  // It is tried again while a full disk may get room.
   const std::int64_t begin_ms = clock_.NowMs();
-  while (keeper_.lacks_room() && clock_.NowMs() - begin_ms < kRoomWaitMs && !must_stop()) {
-    LogWarn("the last checkpoint is tried again: free space there");
-    Pause(kRoomRetryMs);
+  const auto waited_ms = [&] { return clock_.NowMs() - begin_ms; };
+  if (keeper_.lacks_room()) {
+    LogWarn("the last checkpoint is tried again for {} minutes: free space there",
+            kRoomWaitMs / 60'000);
+  }
+  while (keeper_.lacks_room() && waited_ms() < kRoomWaitMs) {
+    const std::int64_t next_ms = waited_ms() + kRoomRetryMs;
+    while (waited_ms() < next_ms) AwaitWriter(times, waited_ms());
     keeper_.Retry();
-    AwaitSaved();
+    AwaitSaved(times);
   }
   keeper_.Finish();
   try {
@@ -51,19 +57,25 @@ void Books::SaveLast(learner::CheckpointContent content, const std::function<boo
   }
 }
 
-void Books::AwaitSaved() {
-  constexpr std::int64_t kPollMs = 50;
-  while (!keeper_.idle()) {
-    Pause(kPollMs);
-    keeper_.Collect();
-  }
+void Books::AwaitSaved(const learner::LoopTimes& times) {
+  while (!keeper_.idle()) AwaitWriter(times, 0);
+  keeper_.Collect();
 }
 
-void Books::Pause(std::int64_t ms) {
+// Waits a little, for the writer of checkpoints. Reports how far it is, or how long it has waited
+// for room: a supervisor waits while that grows.
+void Books::AwaitWriter(const learner::LoopTimes& times, std::int64_t waited_ms) {
+  constexpr std::int64_t kPollMs = 50;
   std::array<wire::PollItem, 1> items{};
   items[0].fd = written_.fd();
-  wire::Poll(items, ms);
+  wire::Poll(items, kPollMs);
+  clock_.Tick();
   written_.Clear();
+  keeper_.Collect();
+  const auto [written, size] = keeper_.progress();
+  const auto waited_s = static_cast<std::uint64_t>(waited_ms / 1000);
+  reporter_.Report(StatusReporter::Moment::kSaving, times, keeper_.newest(),
+                   learner::SavingStatus{written, size, waited_s});
 }
 
 void Books::Report(const learner::LoopTimes& times) {

@@ -36,13 +36,13 @@ class Books {
   // All references must outlive this object.
   Books(const Config& config, const net::ParameterLayout& layout, const HeldRun& run,
         learner::Engine& engine, const learner::Start& start, learner::StatusReporter::Sinks sinks,
-        const Clock& clock, const Clock& steady_clock);
+        RunningClock& clock, const Clock& steady_clock);
 
   // Never waits.
   void Save(learner::CheckpointContent content) { keeper_.Save(std::move(content)); }
-  // Waits until it is written; while a full disk may get room it is tried again. `must_stop`: give
-  // up.
-  void SaveLast(learner::CheckpointContent content, const std::function<bool()>& must_stop);
+  // Waits until it is written, and reports how far it is; while a full disk may get room it is
+  // tried again.
+  void SaveLast(learner::CheckpointContent content, const learner::LoopTimes& times);
   bool idle() const { return keeper_.idle(); }
   // Whether a checkpoint was not written since the last call.
   bool TakeFailed() { return keeper_.TakeFailed(); }
@@ -59,12 +59,12 @@ class Books {
   const std::string& checkpoint_error() const { return keeper_.error(); }
 
  private:
-  void AwaitSaved();
-  void Pause(std::int64_t ms);
+  void AwaitSaved(const learner::LoopTimes& times);
+  void AwaitWriter(const learner::LoopTimes& times, std::int64_t waited_ms);
 
   const Config& config_;
   learner::Engine& engine_;
-  const Clock& clock_;
+  RunningClock& clock_;
   EventFd written_;
   learner::CheckpointKeeper keeper_;
   learner::StatusReporter reporter_;

@@ -67,16 +67,22 @@ void Mpi::Abort(int exit_status) {
 void MpiWorld::AwaitUntil(const std::function<bool()>& done,
                           const std::function<std::string()>& late) {
   using std::chrono::microseconds;
+  constexpr double kBeatS = 0.05;
   constexpr int kYields = 20;  // before the first sleep
   constexpr microseconds kShortest{20}, kLongest{500};
   clock_.Tick();
   const std::int64_t begin_ns = clock_.NowNs();
   microseconds pause = kShortest;
+  double beat_s = kBeatS;
   for (int looks = 0; !done(); ++looks) {
     clock_.Tick();
     const double waited_s = static_cast<double>(clock_.NowNs() - begin_ns) / 1e9;
     if (deadline_s_ > 0 && waited_s > deadline_s_) {
       throw Overdue(fmt::format("{} for {} s (staleness.deadline_s)", late(), deadline_s_));
+    }
+    if (beat_ && waited_s >= beat_s) {
+      beat_();
+      beat_s = waited_s + kBeatS;
     }
     if (looks < kYields) {
       sched_yield();

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "core/clock.h"
 #include "mirror/world.h"
@@ -38,6 +39,8 @@ class MpiWorld final : public World {
 
   // From now on other ranks are waited for so long. 0: forever.
   void LimitWaits(double seconds) { deadline_s_ = seconds; }
+  // `beat` is called now and then while other ranks are waited for.
+  void WhileWaiting(std::function<void()> beat) { beat_ = std::move(beat); }
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -57,6 +60,7 @@ class MpiWorld final : public World {
   const SteadyClock steady_clock_;
   RunningClock clock_{steady_clock_};
   double deadline_s_ = 0;
+  std::function<void()> beat_;
   int tag_ = 0;  // of the messages of this call of Share or Collect: another for each
 };
 

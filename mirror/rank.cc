@@ -10,6 +10,7 @@
 #include "actors/gradient_message.h"
 #include "core/check.h"
 #include "core/denormals.h"
+#include "core/error.h"
 #include "core/log.h"
 #include "core/process.h"
 #include "core/state_bytes.h"
@@ -24,9 +25,23 @@ constexpr std::int64_t kPollMs = 50;  // longest wait for the applier between tw
 
 std::uint32_t Us(std::int64_t ns) { return static_cast<std::uint32_t>(ns / 1000); }
 
-// The evaluator reads the weights of rank 0.
-std::filesystem::path SnapshotPath(const HeldRun* run, std::uint32_t term) {
-  return run ? run->runtime_dir.SnapshotPath(term) : std::filesystem::path();
+// The evaluator reads the weights of rank 0; where shared memory is full it cannot.
+wire::SnapshotWriter MakeSnapshot(const Config& config, const net::ParameterLayout& layout,
+                                  const HeldRun* run, std::uint32_t term) {
+  if (!run || config.eval.every_steps == 0) {
+    return {{}, layout.size(), layout.fingerprint(), term};
+  }
+  return wire::SnapshotWriter::SharedIfThereIsRoom(run->runtime_dir.SnapshotPath(term),
+                                                   layout.size(), layout.fingerprint(), term);
+}
+
+// The layout of this machine, if it is that of rank 0: another version of a game or a plug-in may
+// have other actions.
+net::ParameterLayout Checked(net::ParameterLayout layout, const StartMessage& message, int rank) {
+  if (layout.fingerprint() == message.fingerprint) return layout;
+  throw UserError(fmt::format(
+      "the net of rank {} on {} is not that of rank 0: the environment differs on the two machines",
+      rank, HostName()));
 }
 
 }  // namespace
@@ -35,23 +50,21 @@ Rank::Rank(World& world, const Config& config, net::ParameterLayout layout,
            const StartMessage& message, const HeldRun* run, RankOptions options)
     : world_(world),
       config_(config),
-      layout_(std::move(layout)),
+      layout_(Checked(std::move(layout), message, world.rank())),
       options_(std::move(options)),
       cut_at_start_(message.start.actors ? std::optional(message.start.state.version)
                                          : std::nullopt),
-      real_(options_.clock ? *options_.clock : steady_clock_),
-      clock_(real_),
+      exact_(message.exact),
       all_reduce_(world, layout_.size(), config.wire.gradient),
-      snapshot_(SnapshotPath(run, message.start.state.term), layout_.size(), layout_.fingerprint(),
-                message.start.state.term),
+      snapshot_(MakeSnapshot(config_, layout_, run, message.start.state.term)),
       reader_(snapshot_),
       engine_(config_, message.start, snapshot_,
               {.run_dir = run ? run->dir : std::filesystem::path(),
                .fingerprint = layout_.fingerprint(),
                .session = message.session,
                .slice = {.begin = 0, .size = layout_.size()},
-               .exact = options_.exact,
-               .redo = options_.redo,
+               .exact = exact_,
+               .redo = message.redo,
                .journal = run != nullptr,
                .journal_broken = [this] { return agreed_.journal_broken; },
                .mean = [this](const auto& gradients) { return all_reduce_.Mean(gradients); },
@@ -106,7 +119,6 @@ void Rank::Enter(const learner::Start& start) {
     rollout_ = actors::MakeRollout(config_, slot(), engine_.roster().Find(slot())->life,
                                    [this] { Beat(); });
   }
-  CHECK(rollout_->layout().fingerprint() == layout_.fingerprint(), "the net of rank {}", slot());
   LogInfo("rank {} of {}: {} envs x {} steps a gradient{}", slot(), world_.size(),
           config_.actors.envs_per_actor, config_.actors.unroll, rollout_->where());
   engine_.Open();
@@ -115,7 +127,7 @@ void Rank::Enter(const learner::Start& start) {
 // Goes on from this rank's state in the checkpoint. Returns false if there is none, or it is of no
 // use.
 bool Rank::Restore(const learner::Start& start) {
-  if (!options_.exact || !start.actors) return false;
+  if (!exact_ || !start.actors) return false;
   for (const learner::ActorState& actor : start.actors->actors) {
     if (actor.slot != slot()) continue;
     rollout_ = actors::MakeRollout(config_, slot(), actor.life, [this] { Beat(); });
@@ -157,7 +169,7 @@ void Rank::Turn() {
   engine_.Advance();
   const std::int64_t exchanged_ns = laps_.LapNs();
   AwaitUpdates();
-  // 3. Count the time. What a learner does here is the rest.
+  // 3. Count the time. That of the learner's network thread is the time of the engine.
   wait_us_ = Us(waited_ns), push_us_ = Us(exchanged_ns);
   times_.idle_ns += played_ns + waited_ns + exchanged_ns;
   Beat();
@@ -167,15 +179,16 @@ void Rank::Turn() {
 // Between two steps of envs, too: a supervisor waits for reports.
 void Rank::Beat() {
   clock_.Tick();
-  if (books_) books_->Report(times_);
+  if (books_ && !ended_) books_->Report(times_);
 }
 
 Report Rank::Play() {
   const std::optional<wire::Grant> grant = TakeGrant();
   if (!begin_ns_) begin_ns_ = real_.NowNs();
-  Report report{
-      .stop = MustStop(), .hashed = hashed_, .hash = hash_, .circumstances = MyCircumstances()};
+  Report report{.hashed = hashed_, .hash = hash_};
   if (grant) report.gradient = Compute(*grant);
+  report.stop = MustStop();
+  report.circumstances = MyCircumstances();
   return report;
 }
 
@@ -274,7 +287,10 @@ bool Rank::AddStates(learner::ActorStates& states) {
   for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
     const learner::Member& member = *engine_.roster().Find(rank);
     if (!member.begun) continue;
-    if (all[rank].empty()) return false;
+    if (all[rank].empty()) {
+      LogWarn("the checkpoint has no states of actors: rank {} has none that can be saved", rank);
+      return false;
+    }
     states.actors.push_back({.slot = rank,
                              .incarnation = member.incarnation,
                              .life = member.life,
@@ -287,15 +303,16 @@ bool Rank::AddStates(learner::ActorStates& states) {
 
 void Rank::End() {
   using Moment = learner::StatusReporter::Moment;
+  ended_ = true;
   if (books_) books_->ReportEnd(Moment::kDismissed, times_);
-  // Since the cut that the run goes on from, something was applied, or that one is the last.
+  // 1. All have come to the same weights.
+  learner::CheckpointContent last = engine_.CaptureNow();
+  const Report mine{.hashed = last.state.version, .hash = learner::HashWeights(last.state.weights)};
+  CheckSameWeights(Unpack(world_.Share(Pack(mine))));
+  // 2. Something was applied since the cut that the run goes on from, or that one is the last.
   if (engine_.published() != cut_at_start_) {
-    learner::CheckpointContent last = engine_.CaptureNow();
     if (last.actors && !AddStates(*last.actors)) last.actors.reset();
-    if (books_) {
-      books_->SaveLast(std::move(last),
-                       [this] { return options_.abandoned && options_.abandoned(); });
-    }
+    if (books_) books_->SaveLast(std::move(last), times_);
   }
   if (books_) books_->ReportEnd(Moment::kEnd, times_);
   Bytes done;
@@ -306,8 +323,7 @@ bool Rank::MustStop() const {
   std::array<wire::PollItem, 1> items{};
   items[0].fd = options_.stop_fd;
   if (options_.stop_fd >= 0) wire::Poll(items, 0);
-  return items[0].readable || (options_.abandoned && options_.abandoned()) ||
-         (books_ && !books_->hopeless().empty());
+  return items[0].readable || (books_ && !books_->hopeless().empty());
 }
 
 }  // namespace starling::mirror

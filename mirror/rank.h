@@ -34,24 +34,23 @@
 namespace starling::mirror {
 
 struct RankOptions {
-  bool exact = false;                 // checkpoints are cuts: the envs of this run can be saved
-  bool redo = false;                  // if exact: the updates of killed ranks can be redone
-  int stop_fd = -1;                   // readable: end, with a last checkpoint
-  std::function<bool()> abandoned{};  // true: the parent is gone, as stop_fd; may be empty
+  int stop_fd = -1;                        // readable: end, with a last checkpoint
   learner::StatusReporter::Sinks sinks{};  // rank 0's
-  const Clock* clock = nullptr;            // nullptr: the steady clock
 };
 
 class Rank {
  public:
-  // `run`: rank 0's, nullptr elsewhere. All ranks construct theirs together. Throws UserError if
-  // the environment or the net cannot be built here; Overdue.
+  // `run`: rank 0's, nullptr elsewhere; it and `world` must outlive this object. All ranks
+  // construct theirs together. Throws UserError if the environment or the net cannot be built here,
+  // or is not that of rank 0; Overdue; and as learner::Engine.
   Rank(World& world, const Config& config, net::ParameterLayout layout, const StartMessage& message,
        const HeldRun* run, RankOptions options);
 
   // Plays until all steps are done (returns true) or a rank was told to stop. Throws Overdue, and
   // learner::GaveUp if another process has taken over the run.
   bool Run();
+  // A sign of life to the supervisor and the screen; call it while waiting, too. Cheap.
+  void Beat();
   // Of rank 0; see Books. "" elsewhere.
   std::string gave_up() const { return books_ ? books_->hopeless() : ""; }
   std::string checkpoint_error() const { return books_ ? books_->checkpoint_error() : ""; }
@@ -61,7 +60,6 @@ class Rank {
   void Enter(const learner::Start& start);
   bool Restore(const learner::Start& start);
   void Turn();
-  void Beat();
   Report Play();
   Circumstances MyCircumstances();
   Computed Compute(const wire::Grant& grant);
@@ -79,9 +77,9 @@ class Rank {
   const net::ParameterLayout layout_;
   const RankOptions options_;
   const std::optional<std::uint64_t> cut_at_start_;  // version of the cut that it goes on from
-  const SteadyClock steady_clock_;
-  const Clock& real_;
-  RunningClock clock_;
+  const bool exact_;
+  const SteadyClock real_;
+  RunningClock clock_{real_};
   EventFd wake_up_;  // a version is completed
   AllReduce all_reduce_;
   wire::SnapshotWriter snapshot_;
@@ -95,6 +93,7 @@ class Rank {
   std::optional<std::int64_t> begin_ns_;     // of training, by `real_`
   Circumstances agreed_;                     // rank 0's, of this turn
   bool stopped_ = false;                     // a rank was told to stop
+  bool ended_ = false;                       // no more beats
   std::uint32_t wait_us_ = 0, push_us_ = 0;  // of the last turn: for other ranks, to exchange
   learner::LoopTimes times_;
   learner::Laps laps_;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/state_bytes.h"
-#include "wire/protocol.h"
+#include "core/version.h"
 
 namespace starling::mirror {
 
@@ -37,9 +37,9 @@ struct Packed {
 
   void Fields(StateBytes& bytes) {
     bytes.Tag("STRT");
-    bytes.Same(wire::kProtocolVersion, "the version of its messages");
+    bytes.Same(VersionLine("starling-rank"), "the program");
     Text(bytes, message.config);
-    bytes(message.session);
+    bytes(message.session), bytes(message.fingerprint), bytes(message.exact), bytes(message.redo);
     learner::TrainingState& state = message.start.state;
     bytes(state.term), bytes(state.version), bytes(state.steps), bytes(state.optimizer_step);
     Floats(bytes, state.weights);
@@ -71,7 +71,8 @@ StartMessage UnpackStart(const Bytes& bytes) {
     RestoreState(packed, bytes);
   } catch (const StateError& error) {
     throw std::runtime_error(fmt::format(
-        "all ranks need the same version of Starling: what rank 0 has sent is not understood ({})",
+        "all ranks need the same program of one build of Starling: what rank 0 has sent is not "
+        "understood ({})",
         error.what()));
   }
   return std::move(packed.message);

@@ -13,9 +13,12 @@
 namespace starling::mirror {
 
 struct StartMessage {
-  std::string config;         // TOML
-  std::uint32_t session = 0;  // wire::Header
-  learner::Start start;       // without the position of the journal, which is rank 0's
+  std::string config;             // TOML
+  std::uint32_t session = 0;      // wire::Header
+  std::uint64_t fingerprint = 0;  // of the net's layout on rank 0's machine
+  bool exact = false;             // checkpoints are cuts: the envs of this run can be saved
+  bool redo = false;              // if exact: the updates of killed ranks can be redone
+  learner::Start start;           // without the position of the journal, which is rank 0's
 };
 
 Bytes Pack(StartMessage message);

@@ -1,8 +1,9 @@
 // The ranks of a mirrored run, and what they exchange. MpiWorld is the real one; tests have one of
 // threads.
 //
-// All ranks call the same functions in the same order. Each waits for the others; a rank that does
-// not come in time makes the call throw Overdue.
+// All ranks call the same functions in the same order. Each waits for those whose bytes it needs; a
+// rank that does not come in time makes the call throw Overdue. Then nothing that was passed to it
+// may be freed before the process ends: it may still be read or written.
 //
 // Thread safety: none; one thread of each rank.
 #pragma once

@@ -53,6 +53,21 @@ std::optional<int> RedoByHand(const std::string& run_dir, int stop_fd) {
   }
 }
 
+int ExitStatusOf(const LearnerEnd& end, bool supervised, std::string& error) {
+  int exit_status = end.over || supervised ? kExitDone : kExitInterrupted;
+  if (!end.checkpoint_error.empty()) {
+    error = "the last checkpoint could not be written: " + end.checkpoint_error;
+    LogError("{}", error);
+    exit_status = kExitFailed;
+  }
+  if (!end.gave_up.empty()) {
+    error = end.gave_up;
+    LogError("{}", error);
+    exit_status = supervised ? kExitGaveUp : kExitFailed;
+  }
+  return exit_status;
+}
+
 void StatusPipe::Write(const learner::RunStatus& status) {
   const std::string line = (torn_ ? "\n" : "") + learner::ToJson(status).dump() + "\n";
   std::string_view rest = line;

@@ -29,6 +29,15 @@ Config PrepareRun(const std::string& run_dir, const std::string& file,
 // start, because of a signal, a wrong directory or a full disk; else nullopt.
 std::optional<int> RedoByHand(const std::string& run_dir, int stop_fd);
 
+// How training ended, as the process that kept the run knows.
+struct LearnerEnd {
+  bool over = false;                          // all steps are done
+  std::string checkpoint_error{}, gave_up{};  // "" if not
+};
+// Logs what is wrong with it and puts it into `error`. Returns the exit status for a supervisor, or
+// by hand.
+int ExitStatusOf(const LearnerEnd& end, bool supervised, std::string& error);
+
 // Writes a line per status to the supervisor, without waiting: if the pipe is full, the line is
 // dropped, because every status is complete.
 class StatusPipe {

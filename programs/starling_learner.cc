@@ -105,18 +105,9 @@ int Run(const Options& options) {
   // 4. Train, then report.
   const bool over = learner.Run();
   if (shards) shards->AwaitEnd();
-  int exit_status = over || supervised ? kExitDone : kExitInterrupted;
   std::string error;
-  if (!learner.checkpoint_error().empty()) {
-    error = "the last checkpoint could not be written: " + learner.checkpoint_error();
-    LogError("{}", error);
-    exit_status = kExitFailed;
-  }
-  if (const std::string why = learner.gave_up(); !why.empty()) {
-    error = why;
-    LogError("{}", error);
-    exit_status = supervised ? kExitGaveUp : kExitFailed;
-  }
+  const int exit_status = programs::ExitStatusOf(
+      {over, learner.checkpoint_error(), learner.gave_up()}, supervised, error);
   return supervised ? exit_status : screen.SumUp(options.run_dir, exit_status, error);
 }
 

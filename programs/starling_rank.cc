@@ -41,7 +41,7 @@ struct Options {
   std::vector<std::string> overrides;
   bool resume = false;
   int status_fd = -1;
-  int parent = 0;
+  int parent = 0;  // unused: mpirun ends with it, and its ranks with mpirun
 
   bool supervised() const { return status_fd >= 0; }
 };
@@ -72,13 +72,17 @@ Root Prepare(const Options& options, int ranks) {
   Root root{.config =
                 programs::PrepareRun(options.run_dir, options.config, options.overrides,
                                      [&](const Config& config) { CheckRanks(config, ranks); })};
-  wire::RuntimeDir::RemoveStale(wire::RuntimeRoot(root.config.wire.runtime_dir));
-  root.run.emplace(mirror::HoldRun(root.config, options.run_dir));
-  const auto net = options.resume ? results::InitialNetToResume(root.config)
-                                  : results::InitialNetOf(root.config);
-  root.message = {.config = ToToml(root.config),
+  const Config& config = root.config;
+  wire::RuntimeDir::RemoveStale(wire::RuntimeRoot(config.wire.runtime_dir));
+  root.run.emplace(mirror::HoldRun(config, options.run_dir));
+  const auto net =
+      options.resume ? results::InitialNetToResume(config) : results::InitialNetOf(config);
+  root.message = {.config = ToToml(config),
                   .session = std::max(1u, static_cast<std::uint32_t>(std::random_device()())),
-                  .start = learner::FindStart(root.config, net, options.run_dir, options.resume)};
+                  .fingerprint = net.layout.fingerprint(),
+                  .exact = results::WhyNotExact(config).empty(),
+                  .redo = results::WhyNotReplayed(config).empty(),
+                  .start = learner::FindStart(config, net, options.run_dir, options.resume)};
   return root;
 }
 
@@ -94,22 +98,25 @@ FileDescriptor OpenStatus(int status_fd) {
   return pipe;
 }
 
-// Trains with all ranks. `root`: rank 0's. Returns whether all steps are done.
-bool Train(mirror::MpiWorld& world, const mirror::StartMessage& message, Root* root, int stop_fd,
-           learner::StatusReporter::Sinks sinks, std::string& error) {
+// Trains with all ranks. `root`: rank 0's.
+programs::LearnerEnd Train(mirror::MpiWorld& world, const mirror::StartMessage& message,
+                           const Root* root, int stop_fd, learner::StatusReporter::Sinks sinks) {
   const Config config = ParseConfig(message.config, "the configuration of rank 0");
-  world.LimitWaits(config.staleness.deadline_s);
+  // 1. Some environments take long to start.
+  world.LimitWaits(std::max(config.staleness.deadline_s, config.wire.connect_timeout_s));
   mirror::Rank rank(world, config, results::LayoutOf(config), message, root ? &*root->run : nullptr,
-                    {.exact = results::WhyNotExact(config).empty(),
-                     .redo = results::WhyNotReplayed(config).empty(),
-                     .stop_fd = stop_fd,
-                     .sinks = std::move(sinks)});
-  const bool over = rank.Run();
-  if (const std::string why = rank.checkpoint_error(); !why.empty()) {
-    error = "the last checkpoint could not be written: " + why;
+                    {.stop_fd = stop_fd, .sinks = std::move(sinks)});
+  // 2. Play. The buffers of an exchange that did not end must stay: no unwinding.
+  world.LimitWaits(config.staleness.deadline_s);
+  world.WhileWaiting([&] { rank.Beat(); });
+  try {
+    const bool over = rank.Run();
+    world.WhileWaiting({});
+    return {over, rank.checkpoint_error(), rank.gave_up()};
+  } catch (const mirror::Overdue& error) {
+    LogError("{}", error.what());
+    mirror::Mpi::Abort(kExitFailed);
   }
-  if (const std::string why = rank.gave_up(); !why.empty()) error = why;
-  return over;
 }
 
 // Rank 0: prepares the run, tells the others, trains, reports. Returns the exit status.
@@ -152,11 +159,9 @@ int RunRoot(mirror::MpiWorld& world, const Options& options, int stop_fd) {
   }};
   if (pages) sinks.on_published = [&](auto published) { pages->Show(std::move(published)); };
   // 3. Train, then report.
+  const programs::LearnerEnd end = Train(world, root->message, &*root, stop_fd, std::move(sinks));
   std::string error;
-  const bool over = Train(world, root->message, &*root, stop_fd, std::move(sinks), error);
-  int exit_status = over || options.supervised() ? kExitDone : kExitInterrupted;
-  if (!error.empty()) LogError("{}", error);
-  if (!error.empty()) exit_status = kExitFailed;
+  const int exit_status = programs::ExitStatusOf(end, options.supervised(), error);
   return options.supervised() ? exit_status : screen.SumUp(options.run_dir, exit_status, error);
 }
 
@@ -164,18 +169,14 @@ int RunOther(mirror::MpiWorld& world, int stop_fd) {
   mirror::Bytes start;
   world.Broadcast(start);
   if (start.empty()) return kExitDone;  // rank 0 has said why
-  std::string error;
-  Train(world, mirror::UnpackStart(start), nullptr, stop_fd, {}, error);
+  Train(world, mirror::UnpackStart(start), nullptr, stop_fd, {});
   return kExitDone;
 }
 
 // A failure of one rank ends all.
-int RunRank(const mirror::Mpi& mpi, const Options& options) {
+int RunRank(const mirror::Mpi& mpi, const Options& options, int stop_fd) {
   KeepFreedMemory();
   InitLog(mpi.rank() == 0 ? std::string("learner") : fmt::format("actor {}", mpi.rank()));
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // no rank outlives the mpirun that started it
-  // SIGUSR1 is what mpirun passes on: at any other signal it kills its ranks.
-  const int stop_fd = CatchStopSignals(/*again_ends=*/false, {SIGUSR1});
   mirror::MpiWorld world(mpi);
   try {
     return mpi.rank() == 0 ? RunRoot(world, options, stop_fd) : RunOther(world, stop_fd);
@@ -198,7 +199,8 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app(
       "One rank of a run without a learner: plays, and applies the updates of all ranks.\n"
-      "Example: mpirun -n 4 starling-rank configs/spectrum/without_a_learner.toml --run-dir runs/mirrored",
+      "Example: mpirun -n 8 starling-rank configs/spectrum/without_a_learner.toml --run-dir "
+      "runs/mirrored",
       "starling-rank");
   app.set_version_flag("--version", VersionLine("starling-rank"));
   app.add_option("config", options.config, "configuration of a new run, by hand")
@@ -217,6 +219,12 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return programs::Flushed("starling-rank", app.exit(error) == 0 ? kExitDone : kExitUserError);
   }
+  // 1. Before MPI: no rank outlives the mpirun that started it, or dies of its signals. SIGUSR1 is
+  //    one that mpirun passes on; at SIGINT and SIGTERM it kills its ranks.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  std::signal(SIGPIPE, SIG_IGN);  // a supervisor that was killed must not cost the last checkpoint
+  const int stop_fd = CatchStopSignals(/*again_ends=*/false, {SIGUSR1});
+  // 2. The run.
   const mirror::Mpi mpi(&argc, &argv);
-  return RunRank(mpi, options);
+  return RunRank(mpi, options, stop_fd);
 }

@@ -131,6 +131,8 @@ void CheckExchange(const Config& config, Contradictions& found) {
   refuse(bound != 0, "staleness.bound",
          bound == kUnbounded ? "\"unbounded\"" : fmt::format("{}", bound),
          "all ranks apply each update together, so set it to 0");
+  refuse(config.staleness.on_exceed == OnExceed::kDrop, "staleness.on_exceed", "\"drop\"",
+         "no gradient is ever late, so use \"wait\"");
   refuse(config.updates.start_with != config.actors.count, "updates.start_with",
          fmt::format("{}", config.updates.start_with), "all ranks begin together");
   refuse(config.learner.shards > 1, "learner.shards", fmt::format("{}", config.learner.shards),

@@ -58,7 +58,8 @@ TEST(MirrorReportDeathTest, OtherWeightsAreOurBug) {
 }
 
 TEST(MirrorStart, ComesAsItWasSent) {
-  StartMessage sent{.config = "[run]\nsteps = 5\n", .session = 77, .start = {}};
+  StartMessage sent{
+      .config = "[run]\nsteps = 5\n", .session = 77, .fingerprint = 3, .exact = true, .start = {}};
   sent.start.state = {.term = 2,
                       .version = 9,
                       .steps = 1440,
@@ -72,6 +73,9 @@ TEST(MirrorStart, ComesAsItWasSent) {
   const StartMessage got = UnpackStart(Pack(sent));
   EXPECT_EQ(got.config, sent.config);
   EXPECT_EQ(got.session, 77u);
+  EXPECT_EQ(got.fingerprint, 3u);
+  EXPECT_TRUE(got.exact);
+  EXPECT_FALSE(got.redo);
   EXPECT_EQ(got.start.state.term, 2u);
   EXPECT_EQ(got.start.state.version, 9u);
   EXPECT_EQ(got.start.state.steps, 1440u);
@@ -85,7 +89,7 @@ TEST(MirrorStart, ComesAsItWasSent) {
 
 TEST(MirrorStart, OfAnotherVersionIsRefusedWithASentence) {
   EXPECT_THAT(ErrorOf<std::runtime_error>([] { UnpackStart(Bytes(40)); }),
-              HasSubstr("same version of Starling"));
+              HasSubstr("same program of one build"));
 }
 
 }  // namespace

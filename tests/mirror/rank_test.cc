@@ -56,6 +56,9 @@ class RankTest : public testing::Test {
     const HeldRun held = HoldRun(config, run());
     const StartMessage message{.config = ToToml(config),
                                .session = 5,
+                               .fingerprint = net.layout.fingerprint(),
+                               .exact = true,
+                               .redo = true,
                                .start = learner::FindStart(config, net, run(), resume)};
     Ended ended;
     RunRanks(kRanks, [&](ThreadWorld& world) {
@@ -64,9 +67,7 @@ class RankTest : public testing::Test {
       const bool stopped = std::ranges::find(stop, rank) != stop.end();
       Rank mine(other ? *other : world, config, net.layout, UnpackStart(Pack(message)),
                 rank == 0 ? &held : nullptr,
-                {.exact = true,
-                 .redo = true,
-                 .stop_fd = stopped ? told.fd() : untold.fd(),
+                {.stop_fd = stopped ? told.fd() : untold.fd(),
                  .sinks = {.on_status = [&](const auto& status) { ended.status = status; }}});
       ended.over[static_cast<std::size_t>(rank)] = mine.Run();
       if (rank == 0) ended.gave_up = mine.gave_up();

@@ -104,8 +104,8 @@ TEST_F(MirrorTest, AKilledRankEndsAllAndNothingIsLost) {
   const auto again = ResumeMirrored(3);
   ASSERT_TRUE(AwaitSaid(*again, "nothing is lost")) << again->err();
   ASSERT_TRUE(Eventually([&] { return Checkpoints().back().starts_with("t0002-"); }));
-  again->Signal(SIGTERM);
-  EXPECT_NE(WaitFor(*again), 0);  // mpirun was interrupted
+  again->Signal(SIGUSR1);
+  EXPECT_EQ(WaitFor(*again), 130);
   const json summary = Summary();
   ExpectSound(summary);
   ExpectFinalCheckpoint(summary);
@@ -179,6 +179,35 @@ TEST_F(SupervisedMirrorTest, NoRankOutlivesItsMpirun) {
   EXPECT_EQ(WaitFor(*train), 130) << said_;
   EXPECT_EQ(Summary()["learner"]["restarted"], 1);
   EXPECT_THAT(ProcessesNaming(dir_.path().string()), testing::IsEmpty());
+}
+
+TEST_F(SupervisedMirrorTest, AKilledSupervisorCostsNoUpdate) {
+  const auto train = StartTrainMirrored({Steps(kEndless), "checkpoint.every_steps=8000"});
+  ASSERT_TRUE(AwaitCheckpoint(*train)) << Log();
+  train->Signal(SIGKILL);
+  EXPECT_EQ(train->Wait(), 128 + SIGKILL);
+  EXPECT_TRUE(Eventually([&] { return ProcessesNaming(dir_.path().string()).empty(); }));
+  ExpectRuntimeEmpty();  // the ranks have ended orderly
+  EXPECT_THAT(TextOf(run() / "metrics.jsonl"), HasSubstr("\"phase\":\"done\""));
+}
+
+// Ranks have process groups of their own.
+TEST_F(SupervisedMirrorTest, RanksStopAndGoOnWithTheirSupervisor) {
+  const auto train = StartTrainMirrored(
+      {Steps(kEndless), "checkpoint.every_steps=8000", "staleness.deadline_s=1"});
+  ASSERT_TRUE(AwaitCheckpoint(*train)) << Log();
+  const std::vector<Running> ranks = Ranks();
+  ASSERT_EQ(ranks.size(), 3u);
+  const auto all_are = [&](bool stopped) {
+    return std::ranges::all_of(
+        ranks, [&](const Running& rank) { return (StateOf(rank.pid) == "T") == stopped; });
+  };
+  train->Signal(SIGTSTP);
+  ASSERT_TRUE(Eventually([&] { return all_are(true) && StateOf(train->pid()) == "T"; }));
+  const std::string newest = Checkpoints().back();
+  train->Signal(SIGCONT);
+  EXPECT_TRUE(Eventually([&] { return all_are(false) && Checkpoints().back() > newest; }));
+  EXPECT_EQ(Interrupt(*train)["learner"]["restarted"], 0);
 }
 
 TEST_F(SupervisedMirrorTest, WithoutMpirunItIsRefused) {

@@ -335,6 +335,7 @@ TEST(Config, ARunWithoutALearnerIsSynchronousAndOfOnePiece) {
                           "together, so set it to 0"));
   const std::pair<const char*, const char*> cases[] = {
       {"staleness.bound=3", "staleness.bound = 3"},
+      {"staleness.on_exceed=drop", "staleness.on_exceed = \"drop\""},
       {"updates.start_with=2", "updates.start_with = 2"},
       {"learner.shards=2", "learner.shards = 2"},
       {"learner.apply=hogwild", "learner.apply = \"hogwild\""},

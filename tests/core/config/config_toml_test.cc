@@ -105,6 +105,7 @@ Config RandomConfig(RandomStream& random) {
     config.net.precision = Precision::kBf16;
   }
   config.updates.in_flight = config.staleness.bound == 0 ? 1 : config.updates.in_flight;
+  config.updates.exchange = Exchange::kLearner;
   config.net.kind = NetKind::kLayers;
   const bool exact = config.checkpoint.exact == Exactness::kTrue;
   if (config.learner.shards > 1 || exact) config.learner.apply = ApplyMode::kLanes;
