@@ -1,6 +1,7 @@
 // The engine of the learner: gradients in; updates, grants and answers out. It checks, judges,
 // journals, applies and counts. It has no socket and no clock: the time is given to it. The
-// learner's loop (learner/learner.h), the simulator's learner and the tests drive the same engine:
+// learner's loop (learner/learner.h), the ranks of a run without a learner (mirror/rank.h), the
+// simulator's learner and the tests drive the same engine:
 //
 //   Join, Open            who may compute
 //   Receive               check -> judge -> hold or refuse a gradient
@@ -98,6 +99,7 @@ class Engine {
   // ---- updates out
 
   // Hands the applier every update that is due, as far as it has room; none once the run is over.
+  // May throw what options.mean throws.
   void Advance() { pipeline_.Advance(); }
   bool AdvanceOne() { return pipeline_.AdvanceOne(); }
 

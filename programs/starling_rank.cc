@@ -24,6 +24,7 @@
 #include "core/memory.h"
 #include "core/process.h"
 #include "core/version.h"
+#include "learner/apply/schedule.h"
 #include "learner/learner.h"
 #include "mirror/mpi_world.h"
 #include "mirror/rank.h"
@@ -73,6 +74,9 @@ Root Prepare(const Options& options, int ranks) {
                 programs::PrepareRun(options.run_dir, options.config, options.overrides,
                                      [&](const Config& config) { CheckRanks(config, ranks); })};
   const Config& config = root.config;
+  if (const std::string why = learner::WhyToWarmUp(config); !options.resume && !why.empty()) {
+    LogWarn("{}", why);
+  }
   wire::RuntimeDir::RemoveStale(wire::RuntimeRoot(config.wire.runtime_dir));
   root.run.emplace(mirror::HoldRun(config, options.run_dir));
   const auto net =

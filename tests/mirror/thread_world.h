@@ -65,7 +65,7 @@ class ThreadWorld : public World {
               std::size_t width) override {
     const wire::Slice& own = slices[static_cast<std::size_t>(rank_)];
     hub_.Meet(rank_, &whole, [&] {
-      for (std::size_t rank = 0; rank < ranks(); ++rank) {
+      for (std::size_t rank = 0; rank < ranks() && own.size > 0; ++rank) {
         std::memcpy(parts + rank * own.size * width,
                     hub_.Of<const std::byte*>(rank) + own.begin * width, own.size * width);
       }
