@@ -62,10 +62,9 @@ std::optional<wire::Grant> LearnerClient::NextGrant() {
   wait_us_ = before > 0 ? UsSince(begin) : 0;
   // If it is longer than an unroll, grants come in bursts: all grants of the next burst will be
   // used at once, and each needs its weights by then.
-  --session.far_grants;
-  if (before > 0 && now - begin > begin - before) {
-    session.far_grants = session.config.updates.in_flight;
-  }
+  const bool far = before > 0 && now - begin > begin - before;
+  session.far_grants =
+      far ? session.config.updates.in_flight : std::max<std::int64_t>(session.far_grants - 1, 0);
   return grant;
 }
 

@@ -9,8 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/room.h"
-
 namespace starling::learner {
 
 namespace {
@@ -110,29 +108,11 @@ void Learner::End(bool begun) {
 
 // Waits for the checkpoint that is being written, then writes the last one; every shard its part.
 void Learner::SaveLast(CheckpointContent content) {
-  AwaitSaved();
+  const auto await = [this](std::int64_t waited_ms) { AwaitWriter(waited_ms); };
+  keeper_.Await(await);
   if (shards_ && keeper_.Has(engine_.published())) return;
   if (shards_) shards_->WriteFinalCheckpoint(engine_.published());
-  keeper_.Save(std::move(content));
-  AwaitSaved();
-  // It is tried again while a full disk may get room.
-  const std::int64_t begin_ms = clock_.NowMs();
-  const auto waited_ms = [&] { return clock_.NowMs() - begin_ms; };
-  if (keeper_.lacks_room()) {
-    LogWarn("the last checkpoint is tried again for {} minutes: free space there",
-            kRoomWaitMs / 60'000);
-  }
-  while (keeper_.lacks_room() && waited_ms() < kRoomWaitMs && !MustStop()) {
-    const std::int64_t next_ms = waited_ms() + kRoomRetryMs;
-    while (waited_ms() < next_ms && !MustStop()) AwaitWriter(waited_ms());
-    keeper_.Retry();
-    AwaitSaved();
-  }
-}
-
-void Learner::AwaitSaved() {
-  while (!keeper_.idle()) AwaitWriter();
-  keeper_.Collect();
+  keeper_.SaveLast(std::move(content), await, [this] { return MustStop(); });
 }
 
 // Waits a little, for the writer of checkpoints. Reports how far it is, or how long it has waited

@@ -119,8 +119,7 @@ class Learner {
     return static_cast<std::int64_t>(config_.checkpoint.cut_s * 1000.0);
   }
   void SaveLast(CheckpointContent content);
-  void AwaitSaved();
-  void AwaitWriter(std::int64_t waited_ms = 0);
+  void AwaitWriter(std::int64_t waited_ms);
   // In the run directory while the learner listens, for actors of other machines.
   std::filesystem::path endpoint_file() const { return options_.run_dir / "endpoint"; }
   bool MustStop() const { return options_.abandoned && options_.abandoned(); }

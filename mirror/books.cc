@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/log.h"
-#include "core/room.h"
 #include "learner/learner.h"
 #include "learner/storage/run_lock.h"
 #include "wire/socket.h"
@@ -33,33 +32,15 @@ Books::Books(const Config& config, const net::ParameterLayout& layout, const Hel
       reporter_(config, run.dir, engine, std::move(sinks), clock, steady_clock) {}
 
 void Books::SaveLast(learner::CheckpointContent content, const learner::LoopTimes& times) {
-  AwaitSaved(times);
-  keeper_.Save(std::move(content));
-  AwaitSaved(times);
-  // It is tried again while a full disk may get room.
-  const std::int64_t begin_ms = clock_.NowMs();
-  const auto waited_ms = [&] { return clock_.NowMs() - begin_ms; };
-  if (keeper_.lacks_room()) {
-    LogWarn("the last checkpoint is tried again for {} minutes: free space there",
-            kRoomWaitMs / 60'000);
-  }
-  while (keeper_.lacks_room() && waited_ms() < kRoomWaitMs) {
-    const std::int64_t next_ms = waited_ms() + kRoomRetryMs;
-    while (waited_ms() < next_ms) AwaitWriter(times, waited_ms());
-    keeper_.Retry();
-    AwaitSaved(times);
-  }
+  const auto await = [&](std::int64_t waited_ms) { AwaitWriter(times, waited_ms); };
+  keeper_.Await(await);
+  keeper_.SaveLast(std::move(content), await, [] { return false; });
   keeper_.Finish();
   try {
     engine_.journal().TakeSync().Run();
   } catch (const std::system_error& error) {
     LogError("{}", error.what());
   }
-}
-
-void Books::AwaitSaved(const learner::LoopTimes& times) {
-  while (!keeper_.idle()) AwaitWriter(times, 0);
-  keeper_.Collect();
 }
 
 // Waits a little, for the writer of checkpoints. Reports how far it is, or how long it has waited

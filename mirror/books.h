@@ -59,7 +59,6 @@ class Books {
   const std::string& checkpoint_error() const { return keeper_.error(); }
 
  private:
-  void AwaitSaved(const learner::LoopTimes& times);
   void AwaitWriter(const learner::LoopTimes& times, std::int64_t waited_ms);
 
   const Config& config_;

@@ -163,7 +163,8 @@ void Rank::Turn() {
   const std::int64_t played_ns = laps_.LapNs();
   const std::vector<Report> reports = Unpack(world_.Share(Pack(std::move(mine))));
   const std::int64_t waited_ns = laps_.LapNs();
-  // 2. All engines get the same gradients. Their update adds up what the ranks hold.
+  // 2. Every engine gets the same gradients and decides the same update. Advance calls Mean, in
+  //    which the ranks add up its gradients.
   CheckSameWeights(reports);
   Receive(reports);
   engine_.Advance();

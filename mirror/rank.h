@@ -1,7 +1,7 @@
 // One rank of a mirrored run: it plays, and applies every update of all ranks to its own copy of
 // the weights.
 //
-//   play -> share what was computed -> add up by slices -> apply
+//   play -> share the reports -> add up the gradients, by slices -> apply the mean
 //
 // The learner's engine decides, in every rank: all engines get the same gradients in the same order
 // (without their values), so they decide the same, and no rank is the server of the others. Rank 0
@@ -46,7 +46,7 @@ class Rank {
   Rank(World& world, const Config& config, net::ParameterLayout layout, const StartMessage& message,
        const HeldRun* run, RankOptions options);
 
-  // Plays until all steps are done (returns true) or a rank was told to stop. Throws Overdue, and
+  // Plays until all steps are done (returns true) or a rank is told to stop. Throws Overdue, and
   // learner::GaveUp if another process has taken over the run.
   bool Run();
   // A sign of life to the supervisor and the screen; call it while waiting, too. Cheap.
@@ -92,7 +92,7 @@ class Rank {
   std::uint64_t hashed_, hash_;              // Report
   std::optional<std::int64_t> begin_ns_;     // of training, by `real_`
   Circumstances agreed_;                     // rank 0's, of this turn
-  bool stopped_ = false;                     // a rank was told to stop
+  bool stopped_ = false;                     // a rank has reported that it must stop
   bool ended_ = false;                       // no more beats
   std::uint32_t wait_us_ = 0, push_us_ = 0;  // of the last turn: for other ranks, to exchange
   learner::LoopTimes times_;

@@ -1,5 +1,5 @@
-// What a rank tells all others once a turn: the gradient that it has computed, without its values,
-// and what all must agree on.
+// The message of a rank to all others, one a turn: its gradient without the values, whether it must
+// stop, and the hash of its weights.
 //
 // Thread safety: the functions share nothing.
 #pragma once

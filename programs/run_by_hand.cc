@@ -13,6 +13,7 @@
 #include "core/process.h"
 #include "fleet/check_config.h"
 #include "fleet/endings.h"
+#include "programs/checks.h"
 #include "results/eval_results.h"
 #include "results/run_dir.h"
 #include "results/summary.h"
@@ -20,15 +21,29 @@
 
 namespace starling::programs {
 
-Config PrepareRun(const std::string& run_dir, const std::string& file,
-                  const std::vector<std::string>& overrides,
-                  const std::function<void(const Config&)>& check) {
-  Config config = file.empty() ? LoadConfig(run_dir + "/config.toml", overrides)
-                               : LoadConfig(file, overrides, nullptr, fleet::CheckConfig);
-  if (check) check(config);
-  if (file.empty()) return config;
+void AddOptions(CLI::App& app, RunOptions& options) {
+  app.add_option("config", options.config, "configuration of a new run, by hand")
+      ->transform(IsPath());
+  app.add_option("--run-dir", options.run_dir,
+                 "run directory; holds the configuration if none is given")
+      ->required()
+      ->transform(IsPath());
+  app.add_option("--set", options.overrides, "section.key=value; repeatable")
+      ->allow_extra_args(false);
+  app.add_flag("--resume", options.resume, "continue from the last good checkpoint");
+  app.add_option("--status-fd", options.status_fd, "descriptor for status lines (JSON)");
+  app.add_option("--parent", options.parent, "process id of the supervisor");
+}
+
+Config PrepareRun(const RunOptions& options, const std::function<void(const Config&)>& check) {
+  const bool by_hand = !options.config.empty();
+  Config config = by_hand
+                      ? LoadConfig(options.config, options.overrides, nullptr, fleet::CheckConfig)
+                      : LoadConfig(options.run_dir + "/config.toml", options.overrides);
+  check(config);
+  if (!by_hand) return config;
   results::ResolveInitFrom(config);
-  config.run.dir = results::CreateRunDir(run_dir, false).string();
+  config.run.dir = results::CreateRunDir(options.run_dir, false).string();
   results::WriteConfig(config.run.dir, config);
   return config;
 }
@@ -51,21 +66,6 @@ std::optional<int> RedoByHand(const std::string& run_dir, int stop_fd) {
     LogWarn("stopped before its start; the next --resume redoes what a killed learner had applied");
     return kExitInterrupted;
   }
-}
-
-int ExitStatusOf(const LearnerEnd& end, bool supervised, std::string& error) {
-  int exit_status = end.over || supervised ? kExitDone : kExitInterrupted;
-  if (!end.checkpoint_error.empty()) {
-    error = "the last checkpoint could not be written: " + end.checkpoint_error;
-    LogError("{}", error);
-    exit_status = kExitFailed;
-  }
-  if (!end.gave_up.empty()) {
-    error = end.gave_up;
-    LogError("{}", error);
-    exit_status = supervised ? kExitGaveUp : kExitFailed;
-  }
-  return exit_status;
 }
 
 void StatusPipe::Write(const learner::RunStatus& status) {
@@ -116,6 +116,43 @@ int Screen::SumUp(const std::string& run_dir, int exit_status, const std::string
   if (unwritten.empty()) return exit_status;
   LogError("no summary: {}", unwritten);
   return exit_status == kExitDone ? kExitFailed : exit_status;
+}
+
+Reports::Reports(const Config& config, const RunOptions& options, int status_fd)
+    : options_(options), pipe_(status_fd), screen_(config, clock_) {
+  if (config.status.port == 0) return;
+  pages_.emplace(
+      config,
+      monitor::StatusServerOptions{.port = static_cast<std::uint16_t>(config.status.port),
+                                   .keep_trying = options.supervised() && options.resume},
+      clock_);
+}
+
+learner::StatusReporter::Sinks Reports::Sinks() {
+  learner::StatusReporter::Sinks sinks{.on_status = [this](const learner::RunStatus& status) {
+    options_.supervised() ? pipe_.Write(status) : screen_.Show(status);
+  }};
+  if (pages_) {
+    sinks.on_published = [this](auto published) { pages_->Show(std::move(published)); };
+  }
+  return sinks;
+}
+
+int Reports::SumUp(const LearnerEnd& end) {
+  const bool supervised = options_.supervised();
+  int exit_status = end.over || supervised ? kExitDone : kExitInterrupted;
+  std::string error;
+  if (!end.checkpoint_error.empty()) {
+    error = "the last checkpoint could not be written: " + end.checkpoint_error;
+    LogError("{}", error);
+    exit_status = kExitFailed;
+  }
+  if (!end.gave_up.empty()) {
+    error = end.gave_up;
+    LogError("{}", error);
+    exit_status = supervised ? kExitGaveUp : kExitFailed;
+  }
+  return supervised ? exit_status : screen_.SumUp(options_.run_dir, exit_status, error);
 }
 
 }  // namespace starling::programs

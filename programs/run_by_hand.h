@@ -2,6 +2,7 @@
 // run reports, to a supervisor or, by hand, on the screen.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <functional>
 #include <optional>
 #include <set>
@@ -13,30 +14,32 @@
 #include "core/clock.h"
 #include "core/config/config.h"
 #include "learner/run_status.h"
+#include "learner/status_reporter.h"
 #include "monitor/console.h"
+#include "monitor/http/status_server.h"
 
 namespace starling::programs {
 
-// By hand, a new run has a configuration (`file`) and gets its directory here; otherwise ("") the
-// supervisor has prepared the directory. `check` looks at the configuration before that; it may be
-// empty. Throws UserError.
-Config PrepareRun(const std::string& run_dir, const std::string& file,
-                  const std::vector<std::string>& overrides,
-                  const std::function<void(const Config&)>& check = {});
+// The options that both programs have.
+struct RunOptions {
+  std::string config, run_dir;
+  std::vector<std::string> overrides;
+  bool resume = false;
+  int status_fd = -1;
+  int parent = 0;
+
+  bool supervised() const { return status_fd >= 0; }
+};
+void AddOptions(CLI::App& app, RunOptions& options);
+
+// By hand, a new run has a configuration and gets its directory here; otherwise the supervisor has
+// prepared the directory. `check` looks at the configuration before that. Throws UserError.
+Config PrepareRun(const RunOptions& options, const std::function<void(const Config&)>& check);
 
 // What a supervisor does before a learner that goes on with a run: does the updates again that a
 // killed one took with it (tools/replay/redo.h). Returns the exit status for an end before the
 // start, because of a signal, a wrong directory or a full disk; else nullopt.
 std::optional<int> RedoByHand(const std::string& run_dir, int stop_fd);
-
-// How training ended, as the process that kept the run knows.
-struct LearnerEnd {
-  bool over = false;                          // all steps are done
-  std::string checkpoint_error{}, gave_up{};  // "" if not
-};
-// Logs what is wrong with it and puts it into `error`. Returns the exit status for a supervisor, or
-// by hand.
-int ExitStatusOf(const LearnerEnd& end, bool supervised, std::string& error);
 
 // Writes a line per status to the supervisor, without waiting: if the pipe is full, the line is
 // dropped, because every status is complete.
@@ -72,6 +75,32 @@ class Screen {
   monitor::RateMeter rate_;
   std::optional<learner::RunStatus> status_;
   std::set<std::pair<std::int64_t, std::uint64_t>> actors_;  // slots and incarnations
+};
+
+// How training ended, as the process that kept the run knows.
+struct LearnerEnd {
+  bool over = false;                          // all steps are done
+  std::string checkpoint_error{}, gave_up{};  // "" if not
+};
+
+// Where a run reports: to its supervisor or on the screen, and on the status pages.
+class Reports {
+ public:
+  // Opens the pages that `config` asks for. `status_fd`: the supervisor's pipe; -1: by hand. The
+  // references must outlive it. Throws UserError.
+  Reports(const Config& config, const RunOptions& options, int status_fd);
+
+  learner::StatusReporter::Sinks Sinks();
+  // Logs what is wrong with `end`; by hand, writes and prints the summary. Returns the exit status
+  // of the program.
+  int SumUp(const LearnerEnd& end);
+
+ private:
+  const RunOptions& options_;
+  const SteadyClock clock_;
+  std::optional<monitor::StatusServer> pages_;
+  StatusPipe pipe_;
+  Screen screen_;
 };
 
 }  // namespace starling::programs

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/clock.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "core/memory.h"
@@ -19,9 +18,7 @@
 #include "fleet/check_config.h"
 #include "fleet/shard_processes.h"
 #include "learner/learner.h"
-#include "learner/run_status.h"
 #include "learner/shards/shard.h"
-#include "monitor/http/status_server.h"
 #include "programs/checks.h"
 #include "programs/run_by_hand.h"
 #include "results/trained.h"
@@ -31,14 +28,9 @@ namespace {
 
 using namespace starling;
 
-struct Options {
-  std::string config, run_dir;
-  std::vector<std::string> overrides;
-  bool resume = false;
+struct Options : programs::RunOptions {
   std::size_t shard = 0;
   std::string learner;
-  int status_fd = -1;
-  int parent = 0;
 };
 
 // A further process of a sharded learner. It reads the configuration of the run and ignores
@@ -59,7 +51,7 @@ int RunShard(const Options& options) {
 int Run(const Options& options) {
   KeepFreedMemory();
   InitLog("learner");
-  const bool supervised = options.status_fd >= 0;
+  const bool supervised = options.supervised();
   // 1. Catch signals. With a supervisor a second one does not end the process: a signal to the
   // whole job arrives twice, directly and from the supervisor, which also enforces the deadline.
   const int stop_fd = CatchStopSignals(/*again_ends=*/!supervised);
@@ -67,21 +59,10 @@ int Run(const Options& options) {
     if (const auto end = programs::RedoByHand(options.run_dir, stop_fd)) return *end;
   }
   // 2. Read the configuration, remove leftovers of killed runs, open the status pages.
-  const Config config = programs::PrepareRun(options.run_dir, options.config, options.overrides,
-                                             fleet::CheckHasLearner);
+  const Config config = programs::PrepareRun(options, fleet::CheckHasLearner);
   wire::RuntimeDir::RemoveStale(wire::RuntimeRoot(config.wire.runtime_dir));
-  const SteadyClock clock;
-  std::optional<monitor::StatusServer> pages;
-  if (config.status.port != 0) {
-    pages.emplace(
-        config,
-        monitor::StatusServerOptions{.port = static_cast<std::uint16_t>(config.status.port),
-                                     .keep_trying = supervised && options.resume},
-        clock);
-  }
+  programs::Reports reports(config, options, options.status_fd);
   // 3. Build the learner and start its shards.
-  programs::Screen screen(config, clock);
-  programs::StatusPipe pipe(options.status_fd);
   std::optional<fleet::ShardProcesses> shards;
   learner::LearnerOptions setup{.run_dir = options.run_dir,
                                 .resume = options.resume,
@@ -91,10 +72,7 @@ int Run(const Options& options) {
                                 .reload_fd = config.wire.secret.empty() ? -1 : CatchReloadSignal(),
                                 .abandoned = WatchParent(options.parent),
                                 .shard_ended = [&] { return shards ? shards->FindEnded() : ""; },
-                                .sinks = {.on_status = [&](const learner::RunStatus& status) {
-                                  supervised ? pipe.Write(status) : screen.Show(status);
-                                }}};
-  if (pages) setup.sinks.on_published = [&](auto published) { pages->Show(std::move(published)); };
+                                .sinks = reports.Sinks()};
   learner::Learner learner(
       config, options.resume ? results::InitialNetToResume(config) : results::InitialNetOf(config),
       std::move(setup));
@@ -105,10 +83,7 @@ int Run(const Options& options) {
   // 4. Train, then report.
   const bool over = learner.Run();
   if (shards) shards->AwaitEnd();
-  std::string error;
-  const int exit_status = programs::ExitStatusOf(
-      {over, learner.checkpoint_error(), learner.gave_up()}, supervised, error);
-  return supervised ? exit_status : screen.SumUp(options.run_dir, exit_status, error);
+  return reports.SumUp({over, learner.checkpoint_error(), learner.gave_up()});
 }
 
 }  // namespace
@@ -119,19 +94,9 @@ int main(int argc, char** argv) {
   CLI::App app("One learner: owns the weights, applies the gradients of its actors.",
                "starling-learner");
   app.set_version_flag("--version", VersionLine("starling-learner"));
-  app.add_option("config", options.config, "configuration of a new run, by hand")
-      ->transform(programs::IsPath());
-  app.add_option("--run-dir", options.run_dir,
-                 "run directory; holds the configuration if none is given")
-      ->required()
-      ->transform(programs::IsPath());
-  app.add_option("--set", options.overrides, "section.key=value; repeatable")
-      ->allow_extra_args(false);
-  app.add_flag("--resume", options.resume, "continue from the last good checkpoint");
+  programs::AddOptions(app, options);
   app.add_option("--shard", options.shard, "number of this shard, from 1");
   app.add_option("--learner", options.learner, "endpoint of the learner's first process");
-  app.add_option("--status-fd", options.status_fd, "descriptor for status lines (JSON)");
-  app.add_option("--parent", options.parent, "process id of the supervisor");
   try {
     app.parse(argc, argv);
     return options.shard > 0 ? RunShard(options) : Run(options);

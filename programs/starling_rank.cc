@@ -15,9 +15,7 @@
 #include <random>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "core/clock.h"
 #include "core/error.h"
 #include "core/file_descriptor.h"
 #include "core/log.h"
@@ -28,7 +26,6 @@
 #include "learner/learner.h"
 #include "mirror/mpi_world.h"
 #include "mirror/rank.h"
-#include "monitor/http/status_server.h"
 #include "programs/checks.h"
 #include "programs/run_by_hand.h"
 #include "results/trained.h"
@@ -36,16 +33,7 @@
 namespace {
 
 using namespace starling;
-
-struct Options {
-  std::string config, run_dir;
-  std::vector<std::string> overrides;
-  bool resume = false;
-  int status_fd = -1;
-  int parent = 0;  // unused: mpirun ends with it, and its ranks with mpirun
-
-  bool supervised() const { return status_fd >= 0; }
-};
+using programs::RunOptions;
 
 // Throws UserError unless this is a mirrored run of so many ranks.
 void CheckRanks(const Config& config, int ranks) {
@@ -69,10 +57,9 @@ struct Root {
 };
 
 // Reads the configuration and takes the run. Throws UserError.
-Root Prepare(const Options& options, int ranks) {
-  Root root{.config =
-                programs::PrepareRun(options.run_dir, options.config, options.overrides,
-                                     [&](const Config& config) { CheckRanks(config, ranks); })};
+Root Prepare(const RunOptions& options, int ranks) {
+  Root root{.config = programs::PrepareRun(
+                options, [&](const Config& config) { CheckRanks(config, ranks); })};
   const Config& config = root.config;
   if (const std::string why = learner::WhyToWarmUp(config); !options.resume && !why.empty()) {
     LogWarn("{}", why);
@@ -124,7 +111,7 @@ programs::LearnerEnd Train(mirror::MpiWorld& world, const mirror::StartMessage& 
 }
 
 // Rank 0: prepares the run, tells the others, trains, reports. Returns the exit status.
-int RunRoot(mirror::MpiWorld& world, const Options& options, int stop_fd) {
+int RunRoot(mirror::MpiWorld& world, const RunOptions& options, int stop_fd) {
   // 1. A mistake of the operator ends the others, too: they get nothing to start from.
   std::optional<Root> root;
   mirror::Bytes start;
@@ -143,30 +130,11 @@ int RunRoot(mirror::MpiWorld& world, const Options& options, int stop_fd) {
   }
   start = mirror::Pack(root->message);
   world.Broadcast(start);
-  // 2. The pages and the screen.
-  const Config& config = root->config;
-  const SteadyClock clock;
-  std::optional<monitor::StatusServer> pages;
-  if (config.status.port != 0) {
-    pages.emplace(
-        config,
-        monitor::StatusServerOptions{.port = static_cast<std::uint16_t>(config.status.port),
-                                     .keep_trying = options.supervised() && options.resume},
-        clock);
-  }
-  programs::Screen screen(config, clock);
-  const FileDescriptor opened =
+  // 2. Train, then report.
+  const FileDescriptor status =
       options.supervised() ? OpenStatus(options.status_fd) : FileDescriptor();
-  programs::StatusPipe pipe(opened.get());
-  learner::StatusReporter::Sinks sinks{.on_status = [&](const learner::RunStatus& status) {
-    options.supervised() ? pipe.Write(status) : screen.Show(status);
-  }};
-  if (pages) sinks.on_published = [&](auto published) { pages->Show(std::move(published)); };
-  // 3. Train, then report.
-  const programs::LearnerEnd end = Train(world, root->message, &*root, stop_fd, std::move(sinks));
-  std::string error;
-  const int exit_status = programs::ExitStatusOf(end, options.supervised(), error);
-  return options.supervised() ? exit_status : screen.SumUp(options.run_dir, exit_status, error);
+  programs::Reports reports(root->config, options, status.get());
+  return reports.SumUp(Train(world, root->message, &*root, stop_fd, reports.Sinks()));
 }
 
 int RunOther(mirror::MpiWorld& world, int stop_fd) {
@@ -178,7 +146,7 @@ int RunOther(mirror::MpiWorld& world, int stop_fd) {
 }
 
 // A failure of one rank ends all.
-int RunRank(const mirror::Mpi& mpi, const Options& options, int stop_fd) {
+int RunRank(const mirror::Mpi& mpi, const RunOptions& options, int stop_fd) {
   KeepFreedMemory();
   InitLog(mpi.rank() == 0 ? std::string("learner") : fmt::format("actor {}", mpi.rank()));
   mirror::MpiWorld world(mpi);
@@ -200,24 +168,14 @@ int RunRank(const mirror::Mpi& mpi, const Options& options, int stop_fd) {
 
 int main(int argc, char** argv) {
   OccupyStandardDescriptors();
-  Options options;
+  RunOptions options;  // the parent is mpirun's, with which it ends
   CLI::App app(
       "One rank of a run without a learner: plays, and applies the updates of all ranks.\n"
       "Example: mpirun -n 8 starling-rank configs/spectrum/without_a_learner.toml --run-dir "
       "runs/mirrored",
       "starling-rank");
   app.set_version_flag("--version", VersionLine("starling-rank"));
-  app.add_option("config", options.config, "configuration of a new run, by hand")
-      ->transform(programs::IsPath());
-  app.add_option("--run-dir", options.run_dir,
-                 "run directory on rank 0's machine; holds the configuration if none is given")
-      ->required()
-      ->transform(programs::IsPath());
-  app.add_option("--set", options.overrides, "section.key=value; repeatable")
-      ->allow_extra_args(false);
-  app.add_flag("--resume", options.resume, "continue from the last good checkpoint");
-  app.add_option("--status-fd", options.status_fd, "descriptor for status lines (JSON)");
-  app.add_option("--parent", options.parent, "process id of the supervisor; mpirun follows it");
+  programs::AddOptions(app, options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

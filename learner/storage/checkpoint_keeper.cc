@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/log.h"
+#include "core/room.h"
 #include "core/text.h"
 #include "learner/storage/start.h"
 
@@ -49,6 +51,30 @@ void CheckpointKeeper::Save(CheckpointContent content) {
   }
   unsaved_.push_back({version, std::move(job)});
   SaveCompleteParts();
+}
+
+void CheckpointKeeper::SaveLast(CheckpointContent content,
+                                const std::function<void(std::int64_t)>& await,
+                                const std::function<bool()>& give_up) {
+  Save(std::move(content));
+  Await(await);
+  const std::int64_t begin_ms = clock_.NowMs();
+  const auto waited_ms = [&] { return clock_.NowMs() - begin_ms; };
+  if (lacks_room()) {
+    LogWarn("the last checkpoint is tried again for {} minutes: free space there",
+            kRoomWaitMs / 60'000);
+  }
+  while (lacks_room() && waited_ms() < kRoomWaitMs && !give_up()) {
+    const std::int64_t next_ms = waited_ms() + kRoomRetryMs;
+    while (waited_ms() < next_ms && !give_up()) await(waited_ms());
+    Retry();
+    Await(await);
+  }
+}
+
+void CheckpointKeeper::Await(const std::function<void(std::int64_t)>& await) {
+  while (!idle()) await(0);
+  Collect();
 }
 
 CheckpointWriter::Job CheckpointKeeper::Begin(CheckpointContent content) {

@@ -41,6 +41,14 @@ class CheckpointKeeper {
   // Never waits. If the disk is too slow, this checkpoint is skipped with a warning; never if
   // idle().
   void Save(CheckpointContent content);
+  // Saves the last checkpoint and waits until it is written; while a full disk may get room it is
+  // tried again, with a warning. `await` waits a little; it is told for how long room has been
+  // missing, 0 while the checkpoint is written. `give_up`: room is not waited for any more.
+  // REQUIRES: idle().
+  void SaveLast(CheckpointContent content, const std::function<void(std::int64_t waited_ms)>& await,
+                const std::function<bool()>& give_up);
+  // Waits until everything that was saved is written.
+  void Await(const std::function<void(std::int64_t waited_ms)>& await);
   // Takes the results that are ready. Call it often.
   void Collect();
   // Returns whether one has failed since the last call.

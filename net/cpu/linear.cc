@@ -131,8 +131,8 @@ void SparseLinear::FindColumns(int in, int first, int samples) {
   }
 }
 
-// For each input its rows of w and of dw are loaded once, and the dy of each sample is read once for
-// both gradients. The samples are processed in blocks that stay in cache.
+// For each input its rows of w and of dw are loaded once, and the dy of each sample is read once
+// for both gradients. The samples are processed in blocks that stay in cache.
 bool SparseLinear::Backward(const LinearBackwardArgs<float>& args) {
   const int in = args.shape.in, out = args.shape.out,
             most = Most(kBackwardMost, args.shape, args.n);

@@ -33,7 +33,8 @@ const std::map<std::string, Rooms>& Arrows() {
         {"learner", {"net", "wire", "core"}},
     };
     // From here on each room may include all before it.
-    for (const char* room : {"results", "monitor", "mirror", "fleet", "tools", "programs", "bench"}) {
+    for (const char* room :
+         {"results", "monitor", "mirror", "fleet", "tools", "programs", "bench"}) {
       Rooms below;
       for (const auto& [name, ignored] : rooms) below.insert(name);
       rooms.emplace(room, std::move(below));

@@ -73,8 +73,9 @@ TEST(DoctorTest, TextHasTheMachineAndALineForEachOp) {
   for (const char* part :
        {"A processor, 8 cores to use, avx2 amx_bf16\n", "32.0 GB", "0: A GPU, 80.0 GB",
         "compute capability 9.0", "driver for CUDA 12.8, runtime 13.0", "1024, at most 65536",
-        "/dev/shm/starling-7, 8.0 GB, 4.0 GB of it free", "/usr/bin/python3", "1.4.0", "/usr/bin/mpirun",
-        "cpu         loss                      ok 3.1e-07 of 3e-06\n", "Nothing is missing.\n"}) {
+        "/dev/shm/starling-7, 8.0 GB, 4.0 GB of it free", "/usr/bin/python3", "1.4.0",
+        "/usr/bin/mpirun", "cpu         loss                      ok 3.1e-07 of 3e-06\n",
+        "Nothing is missing.\n"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
 }
