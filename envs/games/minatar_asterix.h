@@ -35,6 +35,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "core/bits.h"
 #include "envs/chance.h"
 #include "envs/game.h"
 #include "envs/games/minatar_grid.h"
@@ -87,7 +88,7 @@ struct MinatarAsterix : MinatarGrid<4> {
     Clear(out);
     out[Cell(player_row, player_column) + kPlayerChannel] = 1;
     for (unsigned left = present; left != 0; left &= left - 1) {
-      const int slot = std::countr_zero(left);
+      const int slot = LowestBit(left);
       const int column = columns[slot], behind = column - StepOf(slot);
       out[Cell(kFirstRow + slot, column) + (Has(gold, slot) ? kGoldChannel : kEnemyChannel)] = 1;
       if (InGrid(behind)) out[Cell(kFirstRow + slot, behind) + kTrailChannel] = 1;
@@ -130,7 +131,7 @@ struct MinatarAsterix : MinatarGrid<4> {
     unsigned free = ~present & 0xffu;
     if (free == 0) return;
     for (int skip = chance.Below(std::popcount(free)); skip > 0; --skip) free &= free - 1;
-    const int slot = std::countr_zero(free);
+    const int slot = LowestBit(free);
     columns[slot] = from_left ? 0 : kSide - 1;
     Set(present, slot, true);
     Set(gold, slot, is_gold);
@@ -151,7 +152,7 @@ struct MinatarAsterix : MinatarGrid<4> {
 
   constexpr void MoveEntities() {
     for (unsigned left = present; left != 0; left &= left - 1) {
-      const int slot = std::countr_zero(left);
+      const int slot = LowestBit(left);
       columns[slot] += StepOf(slot);
       if (!InGrid(columns[slot])) Remove(slot);
     }

@@ -1,9 +1,9 @@
 // The common part of the MinAtar games: a 10 x 10 grid of channels and six actions. No state.
 #pragma once
 
-#include <bit>
 #include <string>
 
+#include "core/bits.h"
 #include "envs/env.h"
 
 namespace starling::envs {
@@ -37,7 +37,7 @@ struct MinatarGrid {
   // Sets one channel in the columns of `row` whose bits are set.
   static constexpr void Light(int row, unsigned columns, int channel, float* out) {
     for (; columns != 0; columns &= columns - 1) {
-      out[Cell(row, std::countr_zero(columns)) + channel] = 1;
+      out[Cell(row, LowestBit(columns)) + channel] = 1;
     }
   }
 };
