@@ -13,11 +13,13 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/config/config_rules.h"
 
 namespace starling::mirror {
 
 namespace {
 
+constexpr double kYieldWithCoreS = 2e-3, kYieldS = 2e-5;
 constexpr int kTags = 1 << 14;           // MPI has at least twice as many
 constexpr std::size_t kPiece = 1 << 30;  // bytes of a broadcast at once: a count is an int
 
@@ -45,6 +47,16 @@ Layout LayoutOfSlices(std::span<const wire::Slice> slices) {
   return layout;
 }
 
+// Collective: returns how many ranks run on this machine.
+int RanksHere() {
+  MPI_Comm here;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
+  int ranks = 1;
+  MPI_Comm_size(here, &ranks);
+  MPI_Comm_free(&here);
+  return ranks;
+}
+
 }  // namespace
 
 Mpi::Mpi(int* argc, char*** argv) {
@@ -64,17 +76,21 @@ void Mpi::Abort(int exit_status) {
 
 // ---- waiting
 
+MpiWorld::MpiWorld(const Mpi& mpi)
+    : rank_(mpi.rank()),
+      size_(mpi.size()),
+      yield_s_(RanksHere() <= UsableCores() ? kYieldWithCoreS : kYieldS) {}
+
 void MpiWorld::AwaitUntil(const std::function<bool()>& done,
                           const std::function<std::string()>& late) {
   using std::chrono::microseconds;
   constexpr double kBeatS = 0.05;
-  constexpr int kYields = 20;  // before the first sleep
   constexpr microseconds kShortest{20}, kLongest{500};
   clock_.Tick();
   const std::int64_t begin_ns = clock_.NowNs();
   microseconds pause = kShortest;
   double beat_s = kBeatS;
-  for (int looks = 0; !done(); ++looks) {
+  while (!done()) {
     clock_.Tick();
     const double waited_s = static_cast<double>(clock_.NowNs() - begin_ns) / 1e9;
     if (deadline_s_ > 0 && waited_s > deadline_s_) {
@@ -84,7 +100,7 @@ void MpiWorld::AwaitUntil(const std::function<bool()>& done,
       beat_();
       beat_s = waited_s + kBeatS;
     }
-    if (looks < kYields) {
+    if (waited_s < yield_s_) {
       sched_yield();
       continue;
     }

@@ -1,5 +1,6 @@
-// The ranks of an MPI job. Waiting polls and sleeps, so that ranks that wait leave their cores to
-// those that play.
+// The ranks of an MPI job. Waiting polls: a rank that has a core of its own yields between two looks
+// for some milliseconds, because large messages advance only when both sides look. Then, and where
+// ranks share cores, it sleeps, so that ranks that wait leave their cores to those that play.
 //
 // Thread safety: none; one thread.
 #pragma once
@@ -35,7 +36,7 @@ class Mpi {
 
 class MpiWorld final : public World {
  public:
-  explicit MpiWorld(const Mpi& mpi) : rank_(mpi.rank()), size_(mpi.size()) {}
+  explicit MpiWorld(const Mpi& mpi);
 
   // From now on other ranks are waited for so long. 0: forever.
   void LimitWaits(double seconds) { deadline_s_ = seconds; }
@@ -57,6 +58,7 @@ class MpiWorld final : public World {
   void AwaitUntil(const std::function<bool()>& done, const std::function<std::string()>& late);
 
   const int rank_, size_;
+  const double yield_s_;  // so long a wait only yields
   const SteadyClock steady_clock_;
   RunningClock clock_{steady_clock_};
   double deadline_s_ = 0;
