@@ -42,6 +42,14 @@ LearnerCommand LearnerCommandOf(const Config& config, const fs::path& programs) 
   return {.program = ProgramIn(programs, "starling-learner"), .stop_signal = SIGTERM};
 }
 
+void KeepMpiFilesIn(const fs::path& dir, LearnerCommand& mpirun) {
+  std::vector<std::string> options;
+  for (const char* key : {"orte_tmpdir_base", "btl_vader_backing_directory"}) {
+    options.insert(options.end(), {"--mca", key, dir.string()});
+  }
+  mpirun.arguments.insert(mpirun.arguments.begin(), options.begin(), options.end());
+}
+
 fs::path FindMpirun(const fs::path& programs) {
   constexpr const char* kRemedy = "scripts/setup --mpi, then scripts/build release";
   const std::string mpirun = FindProgram("mpirun");

@@ -22,6 +22,9 @@ struct LearnerCommand {
 // `programs`: the directory of the programs. Throws UserError if a program is missing.
 LearnerCommand LearnerCommandOf(const Config& config, const std::filesystem::path& programs);
 
+// Makes Open MPI keep its files in `dir`: a killed mpirun leaves them.
+void KeepMpiFilesIn(const std::filesystem::path& dir, LearnerCommand& mpirun);
+
 // Returns the mpirun that starts ranks. Throws UserError with the remedy if there is none, or
 // starling-rank was not built.
 std::filesystem::path FindMpirun(const std::filesystem::path& programs);

@@ -108,6 +108,16 @@ void RemoveLeftovers(const Config& config, RunLog& log) {
   }
 }
 
+// Returns the directory of Open MPI's files, for as long as this process lives. Those of a killed one
+// go with the next start.
+std::optional<wire::RuntimeDir> HoldMpiFiles(Plan& plan) {
+  if (plan.learner.has_actors) return std::nullopt;
+  std::optional<wire::RuntimeDir> dir = wire::RuntimeDir::Create(
+      wire::RuntimeRoot(plan.config.wire.runtime_dir), plan.run_dir / "mpi");
+  KeepMpiFilesIn(dir->path(), plan.learner);
+  return dir;
+}
+
 // An actor gets the way to its learner, and the time to wait for it, from its command line.
 std::vector<std::string> ActorArguments(const Config& config) {
   std::vector<std::string> arguments = {"--connect-timeout",
@@ -229,6 +239,7 @@ int RunTrain(const TrainOptions& options) {
   plan.config.run.dir = plan.run_dir.string();
   if (plan.resume) results::WriteError(plan.run_dir, "");  // no failed run any more
   RemoveLeftovers(plan.config, log);
+  const std::optional<wire::RuntimeDir> mpi_files = HoldMpiFiles(plan);
   console.Print(Headline(plan, options.no_actors));
 
   // 3. Run, clean up and sum up.

@@ -19,7 +19,7 @@ namespace starling::mirror {
 
 namespace {
 
-constexpr double kYieldWithCoreS = 2e-3, kYieldS = 2e-5;
+constexpr double kYieldS = 2e-3;
 constexpr int kTags = 1 << 14;           // MPI has at least twice as many
 constexpr std::size_t kPiece = 1 << 30;  // bytes of a broadcast at once: a count is an int
 
@@ -79,18 +79,19 @@ void Mpi::Abort(int exit_status) {
 MpiWorld::MpiWorld(const Mpi& mpi)
     : rank_(mpi.rank()),
       size_(mpi.size()),
-      yield_s_(RanksHere() <= UsableCores() ? kYieldWithCoreS : kYieldS) {}
+      yield_s_(RanksHere() <= UsableCores() ? kYieldS : 0) {}
 
 void MpiWorld::AwaitUntil(const std::function<bool()>& done,
                           const std::function<std::string()>& late) {
   using std::chrono::microseconds;
   constexpr double kBeatS = 0.05;
+  constexpr int kYields = 20;  // before the first sleep, at least
   constexpr microseconds kShortest{20}, kLongest{500};
   clock_.Tick();
   const std::int64_t begin_ns = clock_.NowNs();
   microseconds pause = kShortest;
   double beat_s = kBeatS;
-  while (!done()) {
+  for (int looks = 0; !done(); ++looks) {
     clock_.Tick();
     const double waited_s = static_cast<double>(clock_.NowNs() - begin_ns) / 1e9;
     if (deadline_s_ > 0 && waited_s > deadline_s_) {
@@ -100,7 +101,7 @@ void MpiWorld::AwaitUntil(const std::function<bool()>& done,
       beat_();
       beat_s = waited_s + kBeatS;
     }
-    if (waited_s < yield_s_) {
+    if (looks < kYields || waited_s < yield_s_) {
       sched_yield();
       continue;
     }

@@ -58,7 +58,7 @@ class MpiWorld final : public World {
   void AwaitUntil(const std::function<bool()>& done, const std::function<std::string()>& late);
 
   const int rank_, size_;
-  const double yield_s_;  // so long a wait only yields
+  const double yield_s_;  // so long a wait yields, at least
   const SteadyClock steady_clock_;
   RunningClock clock_{steady_clock_};
   double deadline_s_ = 0;

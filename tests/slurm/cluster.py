@@ -41,6 +41,7 @@ PreemptMode=REQUEUE
 SchedulerParameters=batch_sched_delay=0,sched_interval=2,sched_min_interval=0
 StateSaveLocation={dir}/state
 SlurmdSpoolDir={dir}/spool.%n
+TmpFS={dir}/tmp.%n
 SlurmctldPidFile={dir}/slurmctld.pid
 SlurmdPidFile={dir}/slurmd.%n.pid
 SlurmctldLogFile={dir}/slurmctld.log
@@ -103,6 +104,8 @@ class Cluster:
         self.dir.chmod(0o755)  # munged wants to be reachable
         self.runtime.mkdir(mode=0o700)
         (self.dir / "state").mkdir()
+        for node in NODES:
+            (self.dir / f"tmp.{node}").mkdir()
         key = self.dir / "munge.key"
         key.touch(mode=0o600)
         key.write_bytes(os.urandom(128))

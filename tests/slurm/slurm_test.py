@@ -272,6 +272,56 @@ class SlurmTest(unittest.TestCase):
         self.assertIn("not requeued", job.out())
         self.assert_nothing_left(job)
 
+    def ranks(self, *words):
+        """A job of four ranks on two nodes, without train.sbatch: a step of srun's."""
+        srun = " ".join(["srun --mpi=pmix --kill-on-bad-exit=1", str(BIN / "starling-rank"),
+                         *map(str, words)])
+        # Two nodes are one machine here: shared memory would have the same name on both.
+        return Job([*TWO_NODES, "--output=slurm-%j.out",
+                    "--export=ALL,OMPI_MCA_btl=^vader,OMPI_MCA_btl_tcp_if_include=lo",
+                    "--wrap", srun],
+                   command=("sbatch", "--no-requeue"))
+
+    @unittest.skipUnless((BIN / "starling-rank").exists(), "built without MPI: scripts/setup --mpi")
+    def test_trains_without_a_learner(self):
+        def summary_of(job):
+            self.assertEqual(job.end(), "COMPLETED", f"{job.facts()}\n{job.out()}")
+            eventually(lambda: not cluster.processes(), "no process is left")
+            return job.summary()
+        pace = 4 * 32 * 50  # steps a second
+        run_dir = cluster.dir / "work/runs/ranks"
+        # 1. A rank is killed: the step ends, and its job fails.
+        job = self.ranks(CATCH, "--run-dir", run_dir, *PACE, "--set run.steps=1_000_000_000",
+                         "--set actors.count=4", "--set staleness.bound=0",
+                         "--set updates.exchange=allreduce")
+        job.run_dir = run_dir
+        job.await_steps(3 * pace)
+        places = {Path(f"/proc/{pid}/environ").read_text().split("SLURMD_NODENAME=")[1][:2]
+                  for pid in job.processes("starling-rank")}
+        self.assertEqual(places, {"n1", "n2"})
+        os.kill(job.processes("starling-rank")[-1], signal.SIGKILL)
+        self.assertEqual(job.end(), "FAILED")
+        eventually(lambda: not cluster.processes(), "no process is left")
+        # 2. Another goes on with it, after all updates that had been applied, and is cancelled.
+        again = self.ranks("--resume --run-dir", run_dir)
+        again.run_dir = run_dir
+        again.wait(lambda: again.metrics()[-1]["term"] == 2, "the second term")
+        before = max(line["steps"] for line in again.metrics() if line["term"] == 1)
+        first = next(line["steps"] for line in again.metrics() if line["term"] == 2)
+        self.assertGreaterEqual(first, before)
+        again.await_steps(first + 2 * pace)
+        cluster.run("scancel", again.id)
+        self.assertEqual(again.end(), "CANCELLED")
+        stopped = again.summary()["steps"]
+        self.assertEqual(stopped, again.steps())
+        # 3. A third does the rest. The learner's code applied all of it: so says the replay.
+        last = self.ranks("--resume --run-dir", run_dir, f"--set run.steps={stopped + 2 * pace}")
+        last.run_dir = run_dir
+        self.assertGreaterEqual(summary_of(last)["steps"], stopped + 2 * pace)
+        replay = subprocess.run([BIN / "starling", "replay", run_dir], capture_output=True,
+                                text=True)
+        self.assertIn("bit for bit", replay.stdout + replay.stderr)
+
     def test_tells_of_mistakes(self):
         job = Job(["--nodes=1", "--mem=500"], CATCH, "--set", "run.stepz=1")
         self.assertEqual(job.end(), "FAILED")
