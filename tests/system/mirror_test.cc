@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 #include <vector>
 
 #include "learner/storage/checkpoint.h"
+#include "tests/support/own_disk.h"
 #include "tests/system/run_fixture.h"
 #include "wire/runtime_dir.h"
 
@@ -208,6 +210,55 @@ TEST_F(SupervisedMirrorTest, RanksStopAndGoOnWithTheirSupervisor) {
   train->Signal(SIGCONT);
   EXPECT_TRUE(Eventually([&] { return all_are(false) && Checkpoints().back() > newest; }));
   EXPECT_EQ(Interrupt(*train)["learner"]["restarted"], 0);
+}
+
+// With a learner first, without, with one again: the bits of a run that was never stopped.
+TEST_F(SupervisedMirrorTest, ALearnersRunIsGoneOnWithAndBack) {
+  // Without schedules over run.steps, which differ.
+  const Strings learner = {"actors.count=3", "staleness.bound=0", "optimizer.lr_schedule=constant",
+                           "loss.entropy_schedule=constant"};
+  ASSERT_EQ(WaitFor(*Start("starling", TrainWords(Plus(learner, {Steps(48'000)}), "whole"))), 0);
+  ASSERT_EQ(Train(Plus(learner, {Steps(16'000)})), 0) << said_;
+  for (const Strings& more : {Strings{"updates.exchange=allreduce", Steps(32'000)},
+                              Strings{"updates.exchange=learner", Steps(48'000)}}) {
+    ASSERT_EQ(WaitFor(*Start("starling", ResumeWords(more))), 0) << said_;
+  }
+  EXPECT_EQ(Summary()["exact"], true);
+  const learner::Checkpoint stopped = NewestOf(run()), whole = NewestOf(dir_ / "whole");
+  EXPECT_EQ(stopped.version, whole.version);
+  EXPECT_EQ(stopped.weights, whole.weights);
+  EXPECT_EQ(stopped.optimizer_state, whole.optimizer_state);
+}
+
+TEST_F(SupervisedMirrorTest, AnMpirunThatNeverGetsSoFarIsGivenUp) {
+  const std::filesystem::path programs = dir_ / "programs";
+  std::filesystem::create_directory(programs);
+  std::ofstream(programs / "mpirun") << "#!/bin/sh\necho mpirun: no such plug-in >&2\nexit 127\n";
+  std::filesystem::permissions(programs / "mpirun", std::filesystem::perms::owner_all);
+  const auto train = StartTrain(kMirrored, {"PATH=" + programs.string() + ":/usr/bin:/bin"});
+  EXPECT_EQ(WaitFor(*train), 1);
+  EXPECT_THAT(said_, HasSubstr("5 times in a row without an applied update"));
+  EXPECT_THAT(Summary()["error"].dump(), HasSubstr("mpirun: no such plug-in"));
+  ExpectNothingLeft();
+}
+
+TEST_F(SupervisedMirrorTest, AFullDiskCostsTheCheckpointsOfItsTime) {
+  std::filesystem::create_directory(run());
+  const OwnDisk disk(run());
+  if (!disk.trouble().empty()) GTEST_SKIP() << "no disk of our own here: " << disk.trouble();
+  const auto train = StartTrainMirrored({Steps(kEndless), "checkpoint.every_steps=8000"});
+  ASSERT_TRUE(AwaitCheckpoint(*train)) << Log();
+  const std::filesystem::path filler = run() / "filler";
+  ASSERT_TRUE(Eventually([&] {
+    disk.Fill(filler);
+    return train->err().find("No space left on device") != std::string::npos || !train->Running();
+  }));
+  std::filesystem::remove(filler);
+  const std::string last = Checkpoints().back();
+  ASSERT_TRUE(Eventually([&] { return Checkpoints().back() > last || !train->Running(); }));
+  const json summary = Interrupt(*train);
+  ExpectFinalCheckpoint(summary);
+  EXPECT_EQ(summary["learner"]["restarted"], 0);
 }
 
 TEST_F(SupervisedMirrorTest, WithoutMpirunItIsRefused) {
