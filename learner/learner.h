@@ -58,11 +58,6 @@ struct LearnerOptions {
   RefusalLimits refusals{};
 };
 
-// Training cannot go on, also not in another start of the learner.
-class GaveUp : public std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 // A stopwatch that splits time into laps.
 class Laps {
  public:

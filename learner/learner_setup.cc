@@ -2,15 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <functional>
 #include <random>
 #include <utility>
 
 #include "core/config/config_rules.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "core/room.h"
 #include "learner/apply/schedule.h"
 #include "learner/learner.h"
 #include "learner/storage/run_lock.h"
@@ -63,22 +60,6 @@ std::uint32_t NewSession() {
   return std::max(1u, static_cast<std::uint32_t>(random()));
 }
 
-// Waits a little for room on a full disk. Returns false if the learner must end. Throws GaveUp
-// after kRoomWaitMs.
-std::function<bool()> WaitForRoom(const LearnerOptions& options) {
-  return [&options, left_ms = kRoomWaitMs]() mutable {
-    std::array<wire::PollItem, 1> items{};
-    items[0].fd = options.stop_fd;
-    wire::Poll(items, kRoomRetryMs);
-    left_ms -= kRoomRetryMs;
-    if (left_ms < 0) {
-      throw GaveUp(fmt::format("{} had no room for {} minutes: free space there, then --resume",
-                               options.run_dir.string(), kRoomWaitMs / 60'000));
-    }
-    return !items[0].readable && !(options.abandoned && options.abandoned());
-  };
-}
-
 }  // namespace
 
 Learner::Learner(const Config& config, InitialNet net, LearnerOptions options)
@@ -88,7 +69,8 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options)
               options,
               wire::RuntimeDir::Create(wire::RuntimeRoot(config.wire.runtime_dir), options.run_dir),
               LockRun(options.run_dir),
-              FindStart(config, net, options.run_dir, options.resume, WaitForRoom(options))} {}
+              FindStart(config, net, options.run_dir, options.resume,
+                        RoomWait(options.run_dir, options.stop_fd, options.abandoned))} {}
 
 Learner::Learner(const Config& config, InitialNet net, LearnerOptions options,
                  wire::RuntimeDir runtime_dir, LockedFile lock, Start start)

@@ -57,7 +57,7 @@ struct Root {
 };
 
 // Reads the configuration and takes the run. Throws UserError.
-Root Prepare(const RunOptions& options, int ranks) {
+Root Prepare(const RunOptions& options, int ranks, int stop_fd) {
   Root root{.config = programs::PrepareRun(
                 options, [&](const Config& config) { CheckRanks(config, ranks); })};
   const Config& config = root.config;
@@ -73,7 +73,8 @@ Root Prepare(const RunOptions& options, int ranks) {
                   .fingerprint = net.layout.fingerprint(),
                   .exact = results::WhyNotExact(config).empty(),
                   .redo = results::WhyNotReplayed(config).empty(),
-                  .start = learner::FindStart(config, net, options.run_dir, options.resume)};
+                  .start = learner::FindStart(config, net, options.run_dir, options.resume,
+                                              learner::RoomWait(options.run_dir, stop_fd))};
   return root;
 }
 
@@ -122,7 +123,7 @@ int RunRoot(mirror::MpiWorld& world, const RunOptions& options, int stop_fd) {
         return *end;
       }
     }
-    root.emplace(Prepare(options, world.size()));
+    root.emplace(Prepare(options, world.size(), stop_fd));
   } catch (const UserError& error) {
     options.supervised() ? LogError("{}", error.what()) : programs::PrintError(error.what());
     world.Broadcast(start);

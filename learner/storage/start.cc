@@ -1,6 +1,7 @@
 #include "learner/storage/start.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <sstream>
@@ -194,6 +195,21 @@ Start FindStart(const Config& config, const InitialNet& net, const std::filesyst
   start.state.term =
       ClaimOrWait(dir, CheckpointId{start.state.term, start.state.version}, await_room);
   return start;
+}
+
+std::function<bool()> RoomWait(std::filesystem::path run_dir, int stop_fd,
+                               std::function<bool()> abandoned) {
+  return [run_dir = std::move(run_dir), stop_fd, abandoned = std::move(abandoned),
+          left_ms = kRoomWaitMs]() mutable {
+    pollfd stop{.fd = stop_fd, .events = POLLIN, .revents = 0};
+    const bool stopped = ::poll(&stop, 1, static_cast<int>(kRoomRetryMs)) > 0;
+    left_ms -= kRoomRetryMs;
+    if (left_ms < 0) {
+      throw GaveUp(fmt::format("{} had no room for {} minutes: free space there, then --resume",
+                               run_dir.string(), kRoomWaitMs / 60'000));
+    }
+    return !stopped && !(abandoned && abandoned());
+  };
 }
 
 }  // namespace starling::learner

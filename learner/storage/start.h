@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,11 @@ class NoGoodCheckpoint : public UserError {
   using UserError::UserError;
 };
 
+// Training cannot go on, also not in another start of the learner.
+class GaveUp : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 // Throws UserError if a learner cannot start so. To begin, there must be no checkpoint. To resume,
 // there must be a good one (else it throws NoGoodCheckpoint) of this net, optimizer and seed.
 // Changes nothing.
@@ -58,5 +64,10 @@ void CheckStart(const Config& config, const InitialNet& net, const std::filesyst
 // resumed run calls `await_room`, which waits a little and returns false to give up.
 Start FindStart(const Config& config, const InitialNet& net, const std::filesystem::path& run_dir,
                 bool resume, const std::function<bool()>& await_room = {});
+
+// An `await_room`: returns false if `stop_fd` (-1: none) is readable or the run was `abandoned`.
+// Throws GaveUp after kRoomWaitMs.
+std::function<bool()> RoomWait(std::filesystem::path run_dir, int stop_fd,
+                               std::function<bool()> abandoned = {});
 
 }  // namespace starling::learner

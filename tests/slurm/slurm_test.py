@@ -302,22 +302,24 @@ class SlurmTest(unittest.TestCase):
         os.kill(job.processes("starling-rank")[-1], signal.SIGKILL)
         self.assertEqual(job.end(), "FAILED")
         eventually(lambda: not cluster.processes(), "no process is left")
-        # 2. Another goes on with it, after all updates that had been applied, and is cancelled.
-        again = self.ranks("--resume --run-dir", run_dir)
-        again.run_dir = run_dir
-        again.wait(lambda: again.metrics()[-1]["term"] == 2, "the second term")
-        before = max(line["steps"] for line in again.metrics() if line["term"] == 1)
-        first = next(line["steps"] for line in again.metrics() if line["term"] == 2)
-        self.assertGreaterEqual(first, before)
-        again.await_steps(first + 2 * pace)
-        cluster.run("scancel", again.id)
-        self.assertEqual(again.end(), "CANCELLED")
-        stopped = again.summary()["steps"]
-        self.assertEqual(stopped, again.steps())
-        # 3. A third does the rest. The learner's code applied all of it: so says the replay.
-        last = self.ranks("--resume --run-dir", run_dir, f"--set run.steps={stopped + 2 * pace}")
+        # 2. Another goes on with it, after all updates that had been applied. A signal stops it, as
+        # before its time limit, and the next is cancelled.
+        reached = max(line["steps"] for line in job.metrics())
+        for term, stop in [(2, ["--signal=USR1"]), (3, [])]:
+            again = self.ranks("--resume --run-dir", run_dir)
+            again.run_dir = run_dir
+            again.wait(lambda: again.metrics()[-1]["term"] == term, f"term {term}")
+            first = next(line["steps"] for line in again.metrics() if line["term"] == term)
+            self.assertGreaterEqual(first, reached)
+            again.await_steps(first + 2 * pace)
+            cluster.run("scancel", *stop, again.id)
+            self.assertEqual(again.end(), "FAILED" if stop else "CANCELLED")
+            reached = again.summary()["steps"]
+            self.assertEqual(reached, again.steps())
+        # 3. The last does the rest. The replay finds every update.
+        last = self.ranks("--resume --run-dir", run_dir, f"--set run.steps={reached + 2 * pace}")
         last.run_dir = run_dir
-        self.assertGreaterEqual(summary_of(last)["steps"], stopped + 2 * pace)
+        self.assertGreaterEqual(summary_of(last)["steps"], reached + 2 * pace)
         replay = subprocess.run([BIN / "starling", "replay", run_dir], capture_output=True,
                                 text=True)
         self.assertIn("bit for bit", replay.stdout + replay.stderr)

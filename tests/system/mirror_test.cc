@@ -116,6 +116,23 @@ TEST_F(MirrorTest, AKilledRankEndsAllAndNothingIsLost) {
   EXPECT_EQ(WaitFor(*Start("starling", {"replay", run().string()})), 0) << said_;
 }
 
+TEST_F(MirrorTest, AResumedRunWaitsForRoomOnItsDisk) {
+  std::filesystem::create_directory(run());
+  const OwnDisk disk(run());
+  if (!disk.trouble().empty()) GTEST_SKIP() << "no disk of our own here: " << disk.trouble();
+  const Strings settings = {"actors.count=3", Steps(24'000)};
+  ASSERT_EQ(WaitFor(*StartMirrored(3, settings)), 0) << said_;
+  const std::filesystem::path filler = run() / "filler";
+  disk.Fill(filler);
+  const auto again = ResumeMirrored(3);
+  ASSERT_TRUE(Eventually([&] {
+    return again->err().find("free space there") != std::string::npos || !again->Running();
+  })) << again->err();
+  std::filesystem::remove(filler);
+  EXPECT_EQ(WaitFor(*again), 0) << said_;
+  EXPECT_THAT(said_, HasSubstr("tried again for 10 minutes"));
+}
+
 TEST_F(MirrorTest, ARankThatHangsIsNamed) {
   const auto ranks = StartMirrored(3, {Steps(kEndless), "actors.count=3",
                                        "checkpoint.every_steps=8000", "staleness.deadline_s=1"});
