@@ -1,6 +1,6 @@
-// The command that a supervisor starts as its learner: starling-learner, or mpirun with all ranks of
-// a run without a learner (updates.exchange = "allreduce"). Rank 0 reports to the supervisor as a
-// learner does, and the supervisor starts no actors.
+// The command that a supervisor starts as its learner: starling-learner, or mpirun with all ranks
+// of a run without a learner (updates.exchange = "allreduce"). Rank 0 reports to the supervisor as
+// a learner does, and the supervisor starts no actors.
 #pragma once
 
 #include <filesystem>

@@ -77,9 +77,7 @@ void Mpi::Abort(int exit_status) {
 // ---- waiting
 
 MpiWorld::MpiWorld(const Mpi& mpi)
-    : rank_(mpi.rank()),
-      size_(mpi.size()),
-      yield_s_(RanksHere() <= UsableCores() ? kYieldS : 0) {}
+    : rank_(mpi.rank()), size_(mpi.size()), yield_s_(RanksHere() <= UsableCores() ? kYieldS : 0) {}
 
 void MpiWorld::AwaitUntil(const std::function<bool()>& done,
                           const std::function<std::string()>& late) {
