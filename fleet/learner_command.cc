@@ -18,11 +18,13 @@ constexpr const char* kRank = "starling-rank";
 
 bool Executable(const fs::path& path) { return ::access(path.c_str(), X_OK) == 0; }
 
-// Open MPI's. Ranks leave their cores to each other, so more of them than cores is no mistake.
+// Open MPI's, on this machine alone, also in the allocation of a scheduler. Ranks leave their cores
+// to each other, so more of them than cores is no mistake.
 LearnerCommand MpirunOf(const Config& config, const fs::path& programs) {
+  const std::string ranks = fmt::format("{}", config.actors.count);
   LearnerCommand command{
       .program = FindMpirun(programs),
-      .arguments = {"-q", "-n", fmt::format("{}", config.actors.count), "--oversubscribe",
+      .arguments = {"-q", "-n", ranks, "--host", "localhost:" + ranks, "--oversubscribe",
                     "--bind-to", "none",
                     // A dead rank ends the others at once.
                     "--mca", "odls_base_sigkill_timeout", "0", (programs / kRank).string()},
@@ -48,6 +50,14 @@ void KeepMpiFilesIn(const fs::path& dir, LearnerCommand& mpirun) {
     options.insert(options.end(), {"--mca", key, dir.string()});
   }
   mpirun.arguments.insert(mpirun.arguments.begin(), options.begin(), options.end());
+  mpirun.mpi_files = dir;
+}
+
+void RemoveMpiFiles(const LearnerCommand& mpirun) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(mpirun.mpi_files, error)) {
+    if (entry.path().filename() != "lock") fs::remove_all(entry.path(), error);
+  }
 }
 
 fs::path FindMpirun(const fs::path& programs) {

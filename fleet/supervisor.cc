@@ -141,6 +141,7 @@ class Supervisor {
       options_.before_learner();
     }
     const LearnerCommand& learner = options_.learner;
+    RemoveMpiFiles(learner);
     ChildSpec spec{.program = learner.program,
                    .arguments = learner.arguments,
                    .status_pipe = true,

@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "core/check.h"
-#include "core/config/config_rules.h"
 
 namespace starling::mirror {
 
@@ -47,14 +46,19 @@ Layout LayoutOfSlices(std::span<const wire::Slice> slices) {
   return layout;
 }
 
-// Collective: returns how many ranks run on this machine.
-int RanksHere() {
+// Collective: whether the ranks of this machine have a core each, of all that they may use. A quota
+// of processor time is not seen.
+bool HaveCores() {
   MPI_Comm here;
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
   int ranks = 1;
   MPI_Comm_size(here, &ranks);
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  sched_getaffinity(0, sizeof cores, &cores);
+  MPI_Allreduce(MPI_IN_PLACE, &cores, sizeof cores, MPI_BYTE, MPI_BOR, here);
   MPI_Comm_free(&here);
-  return ranks;
+  return ranks <= CPU_COUNT(&cores);
 }
 
 }  // namespace
@@ -77,7 +81,7 @@ void Mpi::Abort(int exit_status) {
 // ---- waiting
 
 MpiWorld::MpiWorld(const Mpi& mpi)
-    : rank_(mpi.rank()), size_(mpi.size()), yield_s_(RanksHere() <= UsableCores() ? kYieldS : 0) {}
+    : rank_(mpi.rank()), size_(mpi.size()), yield_s_(HaveCores() ? kYieldS : 0) {}
 
 void MpiWorld::AwaitUntil(const std::function<bool()>& done,
                           const std::function<std::string()>& late) {

@@ -10,7 +10,7 @@ trap 'rm -rf "$scratch"' EXIT
 flags=(-std=c++20 -O3 --expt-relaxed-constexpr -I. -arch=sm_90)
 
 own=$("$1" "${flags[@]}" -M "$2" | tr -s ' \\' '\n' | grep -E '^[a-z.]+/')
-if grep -nE 'std::countr_' $own | grep -v '//.*std::countr_'; then
+if grep -nE 'std::countr_|__builtin_(ctz|ffs)' $own | grep -v '//.*std::countr_'; then
   echo "$2: on a GPU this is a constant; LowestBit of core/bits.h is not" >&2
   exit 1
 fi

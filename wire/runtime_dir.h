@@ -3,9 +3,9 @@
 //
 // Layout: ROOT/starling-UID/lock, and for each run ROOT/starling-UID/HASH/{lock, endpoint, control,
 // keys, beacon, shards, control-SHARD, weights-TERM, slice-SHARD-of-weights-TERM,
-// gradients-SLOT-INCARNATION}. It belongs to the process that holds the flock on its `lock`.
-// The kernel releases the flock when the process ends in any way, so the next start recognises the
-// files of a killed run and removes them.
+// gradients-SLOT-INCARNATION}, or Open MPI's files. It belongs to the process that holds the flock
+// on its `lock`. The kernel releases that when the process ends in any way, so the next start
+// recognises the files of a killed run and removes them.
 #pragma once
 
 #include <cstddef>

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <vector>
 
 #include "learner/storage/checkpoint.h"
@@ -268,12 +269,15 @@ TEST_F(SupervisedMirrorTest, AFullDiskCostsTheCheckpointsOfItsTime) {
   const std::filesystem::path filler = run() / "filler";
   ASSERT_TRUE(Eventually([&] {
     disk.Fill(filler);
-    return train->err().find("No space left on device") != std::string::npos || !train->Running();
+    return std::regex_search(train->err(), std::regex("no checkpoint of version [0-9]+: .*No space "
+                                                      "left on device")) ||
+           !train->Running();
   }));
   std::filesystem::remove(filler);
   const std::string last = Checkpoints().back();
   ASSERT_TRUE(Eventually([&] { return Checkpoints().back() > last || !train->Running(); }));
   const json summary = Interrupt(*train);
+  ASSERT_TRUE(summary.is_object());
   ExpectFinalCheckpoint(summary);
   EXPECT_EQ(summary["learner"]["restarted"], 0);
 }
