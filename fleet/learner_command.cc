@@ -25,7 +25,8 @@ LearnerCommand MpirunOf(const Config& config, const fs::path& programs) {
   LearnerCommand command{
       .program = FindMpirun(programs),
       .arguments = {"-q", "-n", ranks, "--host", "localhost:" + ranks, "--oversubscribe",
-                    "--bind-to", "none",
+                    "--bind-to", "none", "--mca", "plm", "isolated", "--mca", "ras",
+                    "^slurm,tm,lsf,gridengine",
                     // A dead rank ends the others at once.
                     "--mca", "odls_base_sigkill_timeout", "0", (programs / kRank).string()},
       // It passes this one on; at others it kills its ranks.
