@@ -54,13 +54,6 @@ void KeepMpiFilesIn(const fs::path& dir, LearnerCommand& mpirun) {
   mpirun.mpi_files = dir;
 }
 
-void RemoveMpiFiles(const LearnerCommand& mpirun) {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(mpirun.mpi_files, error)) {
-    if (entry.path().filename() != "lock") fs::remove_all(entry.path(), error);
-  }
-}
-
 fs::path FindMpirun(const fs::path& programs) {
   constexpr const char* kRemedy = "scripts/setup --mpi, then scripts/build release";
   const std::string mpirun = FindProgram("mpirun");

@@ -17,16 +17,14 @@ struct LearnerCommand {
   std::vector<std::string> environment{};  // "NAME=value"
   int stop_signal = 0;                     // asks it to end with a last checkpoint
   bool has_actors = true;  // false: its children play, ranks in process groups of their own
-  std::filesystem::path mpi_files{};  // the directory of KeepMpiFilesIn
+  std::filesystem::path mpi_files{};  // the directory of KeepMpiFilesIn; "" without mpirun
 };
 
 // `programs`: the directory of the programs. Throws UserError if a program is missing.
 LearnerCommand LearnerCommandOf(const Config& config, const std::filesystem::path& programs);
 
-// Makes Open MPI keep its files in `dir`: a killed mpirun leaves them.
+// Makes Open MPI keep its files in `dir`. An mpirun that is killed does not remove them.
 void KeepMpiFilesIn(const std::filesystem::path& dir, LearnerCommand& mpirun);
-// Removes what an mpirun that has ended left there.
-void RemoveMpiFiles(const LearnerCommand& mpirun);
 
 // Returns the mpirun that starts ranks. Throws UserError with the remedy if there is none, or
 // starling-rank was not built.

@@ -25,6 +25,7 @@
 #include "monitor/screen/screen.h"
 #include "results/eval_results.h"
 #include "results/run_dir.h"
+#include "wire/runtime_dir.h"
 
 namespace starling::fleet {
 namespace {
@@ -141,7 +142,7 @@ class Supervisor {
       options_.before_learner();
     }
     const LearnerCommand& learner = options_.learner;
-    RemoveMpiFiles(learner);
+    if (!learner.mpi_files.empty()) wire::RuntimeDir::Clear(learner.mpi_files);
     ChildSpec spec{.program = learner.program,
                    .arguments = learner.arguments,
                    .status_pipe = true,

@@ -108,8 +108,8 @@ void RemoveLeftovers(const Config& config, RunLog& log) {
   }
 }
 
-// Returns the directory of Open MPI's files, for as long as this process lives. Those of a killed
-// process go with the next start.
+// Returns the directory of Open MPI's files, which lasts as long as this process. The next start
+// removes that of a killed process.
 std::optional<wire::RuntimeDir> HoldMpiFiles(Plan& plan) {
   if (plan.learner.has_actors) return std::nullopt;
   std::optional<wire::RuntimeDir> dir = wire::RuntimeDir::Create(

@@ -99,7 +99,7 @@ class Engine {
   // ---- updates out
 
   // Hands the applier every update that is due, as far as it has room; none once the run is over.
-  // Throws what options.mean throws.
+  // Passes on an exception of options.mean.
   void Advance() { pipeline_.Advance(); }
   bool AdvanceOne() { return pipeline_.AdvanceOne(); }
 

@@ -1,5 +1,5 @@
 // The ranks of an MPI job. Waiting polls: a rank that has a core of its own yields between looks
-// for some milliseconds, because large messages advance only when both sides look. Then, and where
+// for two milliseconds, because large messages advance only when both sides look. Then, and where
 // ranks share cores, it sleeps, so that ranks that wait leave their cores to those that play.
 //
 // Thread safety: none; one thread.

@@ -46,8 +46,8 @@ class Rank {
   Rank(World& world, const Config& config, net::ParameterLayout layout, const StartMessage& message,
        const HeldRun* run, RankOptions options);
 
-  // Plays until all steps are done (returns true) or a rank is told to stop. Throws Overdue, and
-  // learner::GaveUp if another process has taken over the run.
+  // Plays and applies. Returns true when all steps are done, false when a rank was told to stop.
+  // Throws Overdue, and learner::GaveUp if another process has taken over the run.
   bool Run();
   // A sign of life to the supervisor and the screen; call it while waiting, too. Cheap.
   void Beat();

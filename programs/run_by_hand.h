@@ -91,8 +91,8 @@ class Reports {
   Reports(const Config& config, const RunOptions& options, int status_fd);
 
   learner::StatusReporter::Sinks Sinks();
-  // Logs what is wrong with `end`; by hand, writes and prints the summary. Returns the exit status
-  // of the program.
+  // Logs the errors of `end`. Writes and prints the summary, unless a supervisor does. Returns the
+  // exit status of the program.
   int SumUp(const LearnerEnd& end);
 
  private:

@@ -122,14 +122,6 @@ bool IsRunName(const std::string& name) {
          name.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-// Removes everything in a directory but its lock.
-void Clear(const fs::path& dir) {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(dir, error)) {
-    if (entry.path().filename() != "lock") fs::remove_all(entry.path(), error);
-  }
-}
-
 // REQUIRES: the caller holds the root's lock.
 std::size_t RemoveUnlocked(const fs::path& root) {
   std::size_t removed = 0;
@@ -213,6 +205,13 @@ RuntimeDir::RuntimeDir(fs::path root, fs::path path, FileDescriptor lock)
       path_(std::move(path)),
       lock_(std::move(lock)),
       owner_pid_(getpid()) {}
+
+void RuntimeDir::Clear(const fs::path& dir) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(dir, error)) {
+    if (entry.path().filename() != "lock") fs::remove_all(entry.path(), error);
+  }
+}
 
 void RuntimeDir::Remove() {
   if (lock_.get() < 0 || owner_pid_ != getpid()) return;

@@ -52,6 +52,8 @@ class RuntimeDir {
   // Stores the learner's endpoint for the actors, atomically.
   void WriteEndpoint(const std::string& endpoint) const;
 
+  // Empties such a directory, except for its lock.
+  static void Clear(const std::filesystem::path& dir);
   // Removes the directory and releases its lock. Does nothing in a forked child.
   void Remove();
 

@@ -41,9 +41,9 @@ class CheckpointKeeper {
   // Never waits. If the disk is too slow, this checkpoint is skipped with a warning; never if
   // idle().
   void Save(CheckpointContent content);
-  // Saves the last checkpoint and waits until it is written; while a full disk may get room it is
-  // tried again, with a warning. `await` waits a little; it is told for how long room has been
-  // missing, 0 while the checkpoint is written. `give_up`: room is not waited for any more.
+  // Saves the last checkpoint and waits until it is written. On a full disk it warns and tries
+  // again, for kRoomWaitMs or until give_up() is true. `await` waits a little. Its argument is how
+  // long the disk has been full, or 0 while the checkpoint is written.
   // REQUIRES: idle().
   void SaveLast(CheckpointContent content, const std::function<void(std::int64_t waited_ms)>& await,
                 const std::function<bool()>& give_up);

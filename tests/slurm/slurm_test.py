@@ -33,6 +33,8 @@ TWO_NODES = ["--nodes=2", "--ntasks-per-node=2", "--mem=500"]
 SHORT = ["--time=1", "--signal=B:USR1@15"]
 ENDED = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY"}
 
+HAS_MPI = unittest.skipUnless((BIN / "starling-rank").exists(),
+                              "built without MPI: scripts/setup --mpi")
 cluster = None
 
 
@@ -272,22 +274,29 @@ class SlurmTest(unittest.TestCase):
         self.assertIn("not requeued", job.out())
         self.assert_nothing_left(job)
 
-    def ranks(self, *words):
-        """A job of four ranks on two nodes, without train.sbatch: a step of srun's."""
-        srun = " ".join(["srun --mpi=pmix --kill-on-bad-exit=1", str(BIN / "starling-rank"),
-                         *map(str, words)])
-        # Two nodes are one machine here: shared memory would have the same name on both.
+    def plain(self, *words):
+        """A job on two nodes without train.sbatch. Both are one machine here, so that Open MPI's
+        shared memory would have the same name on both."""
         return Job([*TWO_NODES, "--output=slurm-%j.out",
                     "--export=ALL,OMPI_MCA_btl=^vader,OMPI_MCA_btl_tcp_if_include=lo",
-                    "--wrap", srun],
+                    "--wrap", " ".join(map(str, words))],
                    command=("sbatch", "--no-requeue"))
 
-    @unittest.skipUnless((BIN / "starling-rank").exists(), "built without MPI: scripts/setup --mpi")
+    def ranks(self, *words):
+        """Four ranks, as a step."""
+        return self.plain("srun --mpi=pmix --kill-on-bad-exit=1", BIN / "starling-rank", *words)
+
+    @HAS_MPI
+    def test_starling_train_keeps_its_ranks_on_its_node(self):
+        run_dir = cluster.dir / "work/runs/one-node"
+        job = self.plain(BIN / "starling", "train", CATCH, "--run-dir", run_dir,
+                         "--set run.steps=24000", "--set actors.count=3", "--set staleness.bound=0",
+                         "--set updates.exchange=allreduce")
+        job.run_dir = run_dir
+        self.assert_ended_well(job, 24_000)
+
+    @HAS_MPI
     def test_trains_without_a_learner(self):
-        def summary_of(job):
-            self.assertEqual(job.end(), "COMPLETED", f"{job.facts()}\n{job.out()}")
-            eventually(lambda: not cluster.processes(), "no process is left")
-            return job.summary()
         pace = 4 * 32 * 50  # steps a second
         run_dir = cluster.dir / "work/runs/ranks"
         # 1. A rank is killed: the step ends, and its job fails.
@@ -319,7 +328,9 @@ class SlurmTest(unittest.TestCase):
         # 3. The last does the rest. The replay finds every update.
         last = self.ranks("--resume --run-dir", run_dir, f"--set run.steps={reached + 2 * pace}")
         last.run_dir = run_dir
-        self.assertGreaterEqual(summary_of(last)["steps"], reached + 2 * pace)
+        self.assertEqual(last.end(), "COMPLETED", last.out())
+        self.assertGreaterEqual(last.summary()["steps"], reached + 2 * pace)
+        eventually(lambda: not cluster.processes(), "no process is left")
         replay = subprocess.run([BIN / "starling", "replay", run_dir], capture_output=True,
                                 text=True)
         self.assertIn("bit for bit", replay.stdout + replay.stderr)

@@ -54,16 +54,7 @@ TEST_F(DiskTest, AFullDiskCostsTheCheckpointsOfItsTime) {
   auto train = StartTrain(
       {Steps(kEndless), "actors.count=2", "checkpoint.every_steps=32000", "run.metrics_s=0.2"});
   ASSERT_TRUE(AwaitCheckpoint(*train));
-  const std::filesystem::path filler = run() / "filler";
-  ASSERT_TRUE(Eventually([&] {
-    disk.Fill(filler);
-    return std::regex_search(train->err(), std::regex("no checkpoint of version [0-9]+: .*No space "
-                                                      "left on device")) ||
-           !train->Running();
-  }));
-  std::filesystem::remove(filler);
-  const std::string last = Checkpoints().back();
-  ASSERT_TRUE(Eventually([&] { return Checkpoints().back() > last || !train->Running(); }));
+  ASSERT_TRUE(OutlivesAFullDisk(*train));
   const json summary = Interrupt(*train);
   ASSERT_TRUE(summary.is_object());
   ExpectFinalCheckpoint(summary);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
-#include <regex>
 #include <vector>
 
 #include "learner/storage/checkpoint.h"
@@ -205,7 +204,8 @@ TEST_F(SupervisedMirrorTest, AKilledSupervisorCostsNoUpdate) {
   train->Signal(SIGKILL);
   EXPECT_EQ(train->Wait(), 128 + SIGKILL);
   EXPECT_TRUE(Eventually([&] { return ProcessesNaming(dir_.path().string()).empty(); }));
-  // The ranks have ended orderly; what is left is of the supervisor, and goes with the next start.
+  // The ranks have removed their files. The killed supervisor's are left: one directory, which the
+  // next start removes.
   EXPECT_EQ(wire::RuntimeDir::RemoveStale(wire::RuntimeRoot(runtime().string())), 1u);
   ExpectRuntimeEmpty();
   EXPECT_THAT(TextOf(run() / "metrics.jsonl"), HasSubstr("\"phase\":\"done\""));
@@ -266,16 +266,7 @@ TEST_F(SupervisedMirrorTest, AFullDiskCostsTheCheckpointsOfItsTime) {
   if (!disk.trouble().empty()) GTEST_SKIP() << "no disk of our own here: " << disk.trouble();
   const auto train = StartTrainMirrored({Steps(kEndless), "checkpoint.every_steps=8000"});
   ASSERT_TRUE(AwaitCheckpoint(*train)) << Log();
-  const std::filesystem::path filler = run() / "filler";
-  ASSERT_TRUE(Eventually([&] {
-    disk.Fill(filler);
-    return std::regex_search(train->err(), std::regex("no checkpoint of version [0-9]+: .*No space "
-                                                      "left on device")) ||
-           !train->Running();
-  }));
-  std::filesystem::remove(filler);
-  const std::string last = Checkpoints().back();
-  ASSERT_TRUE(Eventually([&] { return Checkpoints().back() > last || !train->Running(); }));
+  ASSERT_TRUE(OutlivesAFullDisk(*train));
   const json summary = Interrupt(*train);
   ASSERT_TRUE(summary.is_object());
   ExpectFinalCheckpoint(summary);

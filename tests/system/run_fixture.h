@@ -11,10 +11,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <regex>
 #include <string>
 #include <vector>
 
 #include "tests/support/count_in.h"
+#include "tests/support/own_disk.h"
 #include "tests/support/process.h"
 #include "tests/support/temp_dir.h"
 
@@ -52,14 +54,14 @@ class RunTest : public testing::Test {
   std::unique_ptr<Process> Start(const std::string& program, Strings words,
                                  std::optional<rlim_t> file_size_limit = {},
                                  const Strings& environment = {}) {
-    return std::make_unique<Process>(
-        Launch{.program = std::filesystem::path(STARLING_BIN) / program,
-               .arguments = std::move(words),
-               .directory = dir_.path(),
-               .output = dir_ / (std::filesystem::path(program).filename().string() +
-                                 std::to_string(++started_)),
-               .file_size_limit = file_size_limit,
-               .environment = environment});
+    return std::make_unique<Process>(Launch{
+        .program = std::filesystem::path(STARLING_BIN) / program,
+        .arguments = std::move(words),
+        .directory = dir_.path(),
+        .output = dir_ /
+                  (std::filesystem::path(program).filename().string() + std::to_string(++started_)),
+        .file_size_limit = file_size_limit,
+        .environment = environment});
   }
 
   // First `words`, then `more`.
@@ -170,6 +172,21 @@ class RunTest : public testing::Test {
   }
   bool AwaitCheckpoint(Process& train) {
     return Eventually([&] { return HasWeights(run()) || !train.Running(); }) && train.Running();
+  }
+
+  // Fills the disk of the run until a checkpoint has failed, makes room, and awaits the next.
+  // REQUIRES: it is an OwnDisk.
+  bool OutlivesAFullDisk(Process& train) {
+    static const std::regex failed("no checkpoint of version [0-9]+: .*No space left on device");
+    const std::filesystem::path filler = run() / "filler";
+    const bool said = Eventually([&] {
+      OwnDisk::Fill(filler);
+      return std::regex_search(train.err(), failed) || !train.Running();
+    });
+    std::filesystem::remove(filler);
+    const std::string last = Checkpoints().back();
+    return said && Eventually([&] { return Checkpoints().back() > last || !train.Running(); }) &&
+           train.Running();
   }
 
   std::vector<Running> Find(const std::string& program) const {
