@@ -20,16 +20,31 @@ bool UsesGpu(const Config& config) {
   return !found.gpus.empty();
 }
 
-int GpuOf(std::uint32_t slot, std::size_t gpus) { return static_cast<int>(slot % gpus); }
+int GpuOf(std::uint32_t slot, std::size_t gpus, int stage, int stages) {
+  return static_cast<int>(
+      (std::size_t{slot} * static_cast<std::size_t>(stages) + static_cast<std::size_t>(stage)) %
+      gpus);
+}
 
-Replica MakeReplica(const Config& config, std::uint32_t slot) {
+namespace {
+
+Replica MakeStage(const Config& config, std::uint32_t slot, int stage) {
   Replica replica;
   if (UsesGpu(config)) {
-    replica.gpu = OpenGpu(GpuOf(slot, FindGpus().gpus.size()));
+    const auto stages = static_cast<int>(config.net.stages);
+    replica.gpu = OpenGpu(GpuOf(slot, FindGpus().gpus.size(), stage, stages));
     replica.backend = net::MakeCudaBackend(*replica.gpu, config.net.precision);
   } else {
     replica.backend = net::MakeCpuBackend(config.net.precision);
   }
+  return replica;
+}
+
+}  // namespace
+
+Replica MakeReplica(const Config& config, std::uint32_t slot) {
+  Replica replica = MakeStage(config, slot, 0);
+  replica.next = [config, slot](int stage) { return MakeStage(config, slot, stage); };
   return replica;
 }
 

@@ -23,12 +23,14 @@ bool UsesGpu(const Config& config);
 struct Replica {
   std::unique_ptr<Gpu> gpu;  // nullptr: the processor
   std::unique_ptr<net::Backend<float>> backend;
+  // Makes those of the stages above the first (net.stages), on the calling thread.
+  std::function<Replica(int stage)> next{};
 };
 
-// The GPU of `slot`: they are dealt in turn. REQUIRES: gpus >= 1.
-int GpuOf(std::uint32_t slot, std::size_t gpus);
+// The GPU of a stage of `slot`: they are dealt in turn. REQUIRES: gpus >= 1.
+int GpuOf(std::uint32_t slot, std::size_t gpus, int stage = 0, int stages = 1);
 
-// Throws UserError as OpenGpu and the backend.
+// Throws UserError as OpenGpu and the backend; so does `next`.
 Replica MakeReplica(const Config& config, std::uint32_t slot);
 
 // The envs of an actor in groups, in the order of the envs. The groups are stepped in turns. An env

@@ -1,8 +1,12 @@
 #include "actors/rollout.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "actors/staged_net.h"
+#include "core/array_fields.h"
 #include "core/bfloat16.h"
 #include "core/check.h"
 #include "core/clock.h"
@@ -29,6 +33,20 @@ void Round(NumberType type, std::span<float> values) {
   if (type == NumberType::kBf16) RoundToBfloat16(values);
 }
 
+std::unique_ptr<net::Model<float>> MakeNet(const Config& config, const Replica& replica,
+                                           const EnvGroups& groups, const net::Batch& batch) {
+  const net::ModelSpec spec = ModelSpecOf(config, groups[0]->spec());
+  const auto stages = static_cast<int>(config.net.stages);
+  if (stages == 1) return net::MakeModel<float>(spec, *replica.backend, batch);
+  std::vector<net::Block> blocks;
+  int first = 0;
+  for (const auto& group : groups) {
+    blocks.push_back({.first = first, .envs = group->size()});
+    first += group->size();
+  }
+  return std::make_unique<StagedNet>(spec, stages, replica, batch, std::move(blocks));
+}
+
 }  // namespace
 
 Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t life,
@@ -40,14 +58,14 @@ Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t life, R
     : config_(config),
       unroll_(static_cast<int>(config.actors.unroll)),
       envs_(static_cast<int>(config.actors.envs_per_actor)),
+      staged_(config.net.stages > 1),
       between_steps_(std::move(between_steps)),
       life_(life),
       replica_(std::move(replica)),
       groups_(!groups.empty()
                   ? std::move(groups)
                   : MakeEnvs(config, replica_, {config.run.seed, slot, life}, between_steps_)),
-      model_(net::MakeModel<float>(ModelSpecOf(config, spec()), *replica_.backend,
-                                   {.envs = envs_, .steps = unroll_ + 2})),
+      model_(MakeNet(config, replica_, groups_, {.envs = envs_, .steps = unroll_ + 2})),
       memory_(replica_.backend->memory()),
       weights_(model_->layout().size(), memory_),
       loss_weights_(1, memory_),
@@ -77,12 +95,6 @@ net::Block Rollout::BlockOf(int t, int group) const {
   return {.step = t, .first = firsts_[Size(group)], .envs = groups_[Size(group)]->size()};
 }
 
-// The rows of `block` in an array (steps, B, width).
-template <class T>
-std::span<T> Rollout::Of(std::span<T> rows, const net::Block& block, std::size_t width) const {
-  return rows.subspan(Size(block.step * envs_ + block.first) * width, Size(block.envs) * width);
-}
-
 std::span<float> Rollout::Rows(const net::Block& block) {
   return Of(model_->observations(), block, spec().row());
 }
@@ -98,8 +110,15 @@ std::int64_t Rollout::WaitedNs() const {
 }
 
 std::string Rollout::where() const {
-  if (replica_.gpu == nullptr) return "";
-  return ", on the " + replica_.gpu->info().name + (groups_[0]->on_gpu() ? ", games too" : "");
+  std::string where = staged_ ? fmt::format(", in {} stages", config_.net.stages) : "";
+  if (replica_.gpu != nullptr) where += ", on the " + replica_.gpu->info().name;
+  if (groups_[0]->on_gpu()) where += ", games too";
+  return where;
+}
+
+std::vector<std::int64_t> Rollout::stage_busy_ns() const {
+  const auto* const net = dynamic_cast<const StagedNet*>(model_.get());
+  return net == nullptr ? std::vector<std::int64_t>() : net->busy_ns();
 }
 
 RolloutGradient Rollout::Run(double entropy, std::span<float> gradient,
@@ -138,6 +157,7 @@ void Rollout::Send(double entropy) {
   Round(config_.wire.weights, weights_.host.span());
   Write<float>(memory_, weights_.span(), weights_.host.span());
   Write<net::LossWeights>(memory_, loss_weights_.span(), loss_weights_.host.span());
+  model_->TakeWeights(weights_.host.span());
 }
 
 // The next unroll begins with the last observation of this one and the net's memory of that time.
@@ -145,85 +165,6 @@ void Rollout::Carry() {
   Copy<float>(memory_, Rows(AllOf(0)), Rows(AllOf(unroll_)));
   Copy<std::uint8_t>(memory_, Resets(AllOf(0)), Resets(AllOf(unroll_)));
   model_->Carry(unroll_ - 1);
-}
-
-// The groups take turns: the net works on one while others are stepped. Turn t of a group takes the
-// results of its step t - 1, acts, and begins step t; turn T ends with the values that bootstrap.
-// The recordings are numbered: 0 is a whole unroll, then come the turns, then the gradient.
-void Rollout::Unroll() {
-  const int groups = static_cast<int>(groups_.size());
-  for (int group = 0; fresh_ && group < groups; ++group) {
-    groups_[Size(group)]->Reset(Rows(BlockOf(0, group)));
-  }
-  fresh_ = false;
-  // 1. With games on the GPU, one recording holds all steps.
-  if (groups_[0]->on_gpu()) {
-    Repeat(0, [&] {
-      for (int t = 0; t <= unroll_; ++t) {
-        for (int group = 0; group < groups; ++group) {
-          Observe(t, group);
-          Act(t, group);
-          Begin(t, group);
-        }
-      }
-    });
-    if (between_steps_) between_steps_();
-    return;
-  }
-  // 2. Otherwise each step returns to the host.
-  for (int t = 0; t <= unroll_; ++t) {
-    for (int group = 0; group < groups; ++group) {
-      Observe(t, group);
-      Repeat(1 + t * groups + group, [&] { Act(t, group); });
-      Begin(t, group);
-    }
-    if (t > 0 && between_steps_) between_steps_();
-  }
-}
-
-// Begins step t of a group, with the actions of its turn t.
-void Rollout::Begin(int t, int group) {
-  if (t == unroll_) return;
-  groups_[Size(group)]->StepAsync(Of(actions_.span(), BlockOf(t, group)));
-}
-
-// Waits for the step before turn t, and keeps its results.
-void Rollout::Observe(int t, int group) {
-  if (t == 0) return;
-  envs::VecEnv& env = *groups_[Size(group)];
-  const net::Block now = BlockOf(t, group), before = BlockOf(t - 1, group);
-  const auto ends = Of(terminals_.span(), before);
-  env.StepWait(Rows(now), Of(rewards_.span(), before), ends);
-  Copy<std::uint8_t>(memory_, Resets(now), ends);
-  if (!env.truncated().empty()) BootstrapTruncated(t - 1, group);
-}
-
-void Rollout::Act(int t, int group) {
-  const net::Block block = BlockOf(t, group);
-  model_->Forward(weights_.span(), block);
-  if (t == unroll_) return;
-  const int actions = model_->num_actions();
-  replica_.backend->SampleActions(
-      block.envs, actions, Of(model_->logits(), block, Size(actions)).data(),
-      action_streams_.span().subspan(Size(block.first)).data(), Of(actions_.span(), block).data());
-}
-
-// A time limit ends an episode although the game could go on. The value of its final state is added
-// to the last reward; then it is an end like any other (Pardo et al. 2018).
-void Rollout::BootstrapTruncated(int t, int group) {
-  const net::Block block = BlockOf(t, group);
-  const net::Block spare = BlockOf(unroll_ + 1, group);  // rows that are no samples
-  for (const envs::Truncated& end : groups_[Size(group)]->truncated()) {
-    const std::size_t size = end.observation.size();
-    Write<float>(memory_, Rows(spare).subspan(Size(end.env) * size, size), end.observation);
-  }
-  model_->Forward(weights_.span(), spare, t);
-  replica_.backend->AddBootstrap({.n = block.envs,
-                                  .gamma = config_.loss.gamma,
-                                  .ends = Of(terminals_.span(), block).data(),
-                                  .truncated = static_cast<std::uint8_t>(envs::End::kTruncated),
-                                  .values = Of(model_->values(), spare).data(),
-                                  .rewards = Of(rewards_.span(), block).data()});
 }
 
 void Rollout::Gradient(std::span<float> gradient) {
@@ -271,7 +212,7 @@ void Rollout::Fetch(std::span<float> gradient) {
 }
 
 void Rollout::Repeat(int id, const std::function<void()>& ops) {
-  if (Size(unroll_) * groups_.size() > kMaxRecorded) return ops();
+  if (staged_ || Size(unroll_) * groups_.size() > kMaxRecorded) return ops();
   replica_.backend->Repeat(id, ops);
 }
 
@@ -281,34 +222,14 @@ void Rollout::Fields(StateBytes& state) {
   state.Same(static_cast<std::uint64_t>(unroll_), "actors.unroll");
   state.Same(groups_.size(), "actors.groups");
   state.Same(spec().row(), "observed values");
-  const auto carried = model_->carried();
-  state.Same(carried.size(), "arrays of the net's memory");
+  state.Same(static_cast<std::uint64_t>(model_->num_carried()), "arrays of the net's memory");
   state(life_);
   state(fresh_);
-  Exchange(state, action_streams_.span());
-  Exchange(state, Rows(AllOf(0)));
-  Exchange(state, Resets(AllOf(0)));
-  for (const std::span<float> array : carried) {
-    state.Same(array.size(), "numbers of the net's memory");
-    Exchange(state, array);
-  }
+  ArrayFields(state, memory_, action_streams_.span());
+  ArrayFields(state, memory_, Rows(AllOf(0)));
+  ArrayFields(state, memory_, Resets(AllOf(0)));
+  model_->CarriedFields(state);
   for (const auto& group : groups_) group->Fields(state);
-}
-
-// The fields of an array in the replica's memory.
-template <class T>
-void Rollout::Exchange(StateBytes& state, std::span<T> there) {
-  Buffer<T> here(there.size(), memory_.host_side());
-  Read<T>(memory_, here.span(), there);
-  memory_.Wait();
-  if constexpr (std::is_arithmetic_v<T>) {
-    state.Array(here.span());
-  } else {
-    for (T& value : here.span()) state(value);
-  }
-  if (!state.reading()) return;
-  Write<T>(memory_, there, here.span());
-  memory_.Wait();
 }
 
 RolloutEpisodes Rollout::TakeEpisodes() {

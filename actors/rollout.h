@@ -7,7 +7,8 @@
 // the final states of episodes that a time limit ended; their values bootstrap, too.
 //
 // The envs are in groups (actors.groups), which take turns: while one group is stepped in other
-// processes, the net works on another. All of them make one gradient.
+// processes, the net works on another. All of them make one gradient. A net in stages
+// (actors/staged_net.h) works on several groups at once.
 //
 // On a GPU all buffers live on the device and work is queued asynchronously. It is recorded and
 // replayed (Backend::Repeat) a turn at a time, or the whole unroll at once if the envs are played
@@ -70,9 +71,11 @@ class Rollout {
           EnvGroups groups, std::function<void()> between_steps = {});
 
   const net::ParameterLayout& layout() const { return model_->layout(); }
-  // For the log: ", on the NVIDIA H100, games too"; "" for the processor.
+  // For the log: ", in 2 stages, on the NVIDIA H100, games too"; "" for one stage on the processor.
   std::string where() const;
   bool on_gpu() const { return replica_.gpu != nullptr; }
+  // Time that each stage of the net has spent at work so far; empty if it has one.
+  std::vector<std::int64_t> stage_busy_ns() const;
 
   // The replica's weights (layout().size()). The caller writes them between two Runs.
   std::span<float> weights() { return weights_.host.span(); }
@@ -114,16 +117,18 @@ class Rollout {
   };
 
   void Send(double entropy);
+  // The unroll (unroll.cc).
   void Unroll();
-  void Begin(int t, int group);
+  void TakeTurns();
   void Observe(int t, int group);
   void Act(int t, int group);
-  void BootstrapTruncated(int t, int group);
+  void Sample(const net::Block& block);
+  void Finish(int t, int group);
+  void ForwardFinals(int t, int group);
+  void AddFinals(int t, int group);
   void Gradient(std::span<float> gradient);
   void Fetch(std::span<float> gradient);
   void Carry();
-  template <class T>
-  void Exchange(StateBytes& state, std::span<T> there);
   void Repeat(int id, const std::function<void()>& ops);
   const envs::EnvSpec& spec() const { return groups_[0]->spec(); }
   std::int64_t WaitedNs() const;
@@ -131,11 +136,16 @@ class Rollout {
   net::Block AllOf(int t) const { return {.step = t, .envs = envs_}; }
   std::span<float> Rows(const net::Block& block);           // observations (envs, H, W, C)
   std::span<std::uint8_t> Resets(const net::Block& block);  // (envs): an episode begins here
+  // The rows of `block` in an array (steps, B, width).
   template <class T>
-  std::span<T> Of(std::span<T> rows, const net::Block& block, std::size_t width = 1) const;
+  std::span<T> Of(std::span<T> rows, const net::Block& block, std::size_t width = 1) const {
+    return rows.subspan(static_cast<std::size_t>(block.step * envs_ + block.first) * width,
+                        static_cast<std::size_t>(block.envs) * width);
+  }
 
   const Config config_;
   const int unroll_, envs_;
+  const bool staged_;
   std::function<void()> between_steps_;
   std::uint32_t life_;
   Replica replica_;

@@ -71,6 +71,7 @@ Result MeasureScaling(const Site& site);
 Result MeasureEfficiency(const Site& site);
 Result MeasureGroups(const Site& site);
 Result MeasureMirrored(const Site& site);
+Result MeasureParallel(const Site& site);
 Result MeasureTime(const Site& site);
 Result MeasureStartup(const Site& site);
 Result MeasureWire(const Site& site);

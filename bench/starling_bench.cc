@@ -38,6 +38,7 @@ constexpr Figure kFigures[] = {
     {"efficiency", MeasureEfficiency},
     {"groups", MeasureGroups},
     {"mirrored", MeasureMirrored},
+    {"parallel", MeasureParallel},
     {"time", MeasureTime},
     {"startup", MeasureStartup},
     {"wire", MeasureWire},

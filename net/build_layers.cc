@@ -110,45 +110,68 @@ std::unique_ptr<Layer<T>> Make(const LayerSpec& layer, const LayerContext<T>& co
 
 }  // namespace
 
-void CheckFits(const ModelSpec& spec, const std::vector<LayerSpec>& specs, const Batch& batch) {
-  CHECK(spec.height >= 1 && spec.width >= 1 && spec.channels >= 1 && spec.num_actions >= 1);
-  const std::int64_t rows = std::int64_t{batch.envs} * batch.steps;
-  Features features{spec.height, spec.width, spec.channels};
-  CheckCounted(rows, features.size(), kFewerSamples);
-  bool first = true;
-  for (const LayerSpec& layer : specs) {
-    const Features output = After(spec, layer, features, first);
-    const int gates = layer.kind == LayerKind::kLstm ? 4 : 1;
-    if (layer.kind == LayerKind::kLinear || layer.kind == LayerKind::kLstm) {
-      // An lstm has a recurrent weight, too, of shape (output, gates * output).
-      const bool listed = spec.kind == NetKind::kLayers;
-      CheckCounted(std::max(features.size(), output.size()), gates * output.size(),
-                   listed ? "make its net.layers narrower" : "make net.hidden narrower");
-    }
-    CheckCounted(rows, std::int64_t{gates} * output.size(), kFewerSamples);
-    features = output;
-    first = false;
+std::int64_t PlannedLayer::work() const {
+  switch (spec.kind) {
+    case LayerKind::kConv:
+      return std::int64_t{output.size()} * ShapeOf(spec, input).patch();
+    case LayerKind::kLinear:
+      return std::int64_t{input.size()} * output.size();
+    case LayerKind::kLstm:
+      return (std::int64_t{input.size()} + output.size()) * 4 * output.size();
+    default:
+      return output.size();
   }
 }
 
-template <class T>
-Layers<T> BuildLayers(const std::vector<LayerSpec>& specs, const LayerContext<T>& input) {
-  Layers<T> layers;
-  std::map<LayerKind, int> count;
-  LayerContext<T> context = input;
+std::vector<PlannedLayer> PlanLayers(const ModelSpec& spec) {
+  CHECK(spec.height >= 1 && spec.width >= 1 && spec.channels >= 1 && spec.num_actions >= 1);
+  const std::vector<LayerSpec> specs = LayersOf(spec);
+  std::vector<PlannedLayer> layers;
+  Features input{spec.height, spec.width, spec.channels};
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const LayerKind kind = specs[i].kind;
-    const bool relu =
+    const bool fused =
         FusesRelu(kind) && i + 1 < specs.size() && specs[i + 1].kind == LayerKind::kRelu;
-    context.name = fmt::format("{}{}", NameOf(kind), ++count[kind]);
-    layers.push_back(Make(specs[i], context, relu));
-    context.input = layers.back()->features();
-    if (relu) ++i;  // fused
+    const Features output =
+        WithRelu(After(spec, specs[i], input, layers.empty()), fused || kind == LayerKind::kRelu);
+    layers.push_back({.spec = specs[i], .relu = fused, .input = input, .output = output});
+    input = output;
+    if (fused) ++i;
   }
   return layers;
 }
 
-template Layers<float> BuildLayers(const std::vector<LayerSpec>&, const LayerContext<float>&);
-template Layers<double> BuildLayers(const std::vector<LayerSpec>&, const LayerContext<double>&);
+void CheckCounts(const ModelSpec& spec, const std::vector<PlannedLayer>& layers,
+                 const Batch& batch) {
+  const std::int64_t rows = std::int64_t{batch.envs} * batch.steps;
+  CheckCounted(rows, Features{spec.height, spec.width, spec.channels}.size(), kFewerSamples);
+  for (const PlannedLayer& layer : layers) {
+    const LayerKind kind = layer.spec.kind;
+    const int gates = kind == LayerKind::kLstm ? 4 : 1, size = layer.output.size();
+    if (kind == LayerKind::kLinear || kind == LayerKind::kLstm) {
+      // An lstm has a recurrent weight, too, of shape (output, gates * output).
+      const bool listed = spec.kind == NetKind::kLayers;
+      CheckCounted(std::max(layer.input.size(), size), gates * size,
+                   listed ? "make its net.layers narrower" : "make net.hidden narrower");
+    }
+    CheckCounted(rows, std::int64_t{gates} * size, kFewerSamples);
+  }
+}
+
+template <class T>
+Layers<T> BuildLayers(const std::vector<PlannedLayer>& layers, LayerContext<T> context) {
+  Layers<T> built;
+  std::map<LayerKind, int> count;
+  for (const PlannedLayer& layer : layers) {
+    const LayerKind kind = layer.spec.kind;
+    context.name = fmt::format("{}{}", NameOf(kind), ++count[kind]);
+    context.input = layer.input;
+    built.push_back(Make(layer.spec, context, layer.relu));
+  }
+  return built;
+}
+
+template Layers<float> BuildLayers(const std::vector<PlannedLayer>&, LayerContext<float>);
+template Layers<double> BuildLayers(const std::vector<PlannedLayer>&, LayerContext<double>);
 
 }  // namespace starling::net

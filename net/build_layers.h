@@ -1,4 +1,4 @@
-// Builds the layers of a net from their specs: checks shapes, names parameters, fuses relus.
+// Plans the layers of a net, and builds them: checks shapes, fuses relus, names parameters.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,25 @@ namespace starling::net {
 template <class T>
 using Layers = std::vector<std::unique_ptr<Layer<T>>>;
 
-// Throws UserError if a layer does not fit the one below it, or if an array of the net would have
-// 2^31 elements or more. Allocates nothing.
-void CheckFits(const ModelSpec& spec, const std::vector<LayerSpec>& specs, const Batch& batch);
+// A layer that is not built yet. A relu after a layer that can apply it is no layer of its own.
+struct PlannedLayer {
+  LayerSpec spec;
+  bool relu = false;  // fused
+  Features input, output;
+  std::int64_t work() const;  // multiply-adds of a forward pass, for one sample
+};
 
-// `input` is the context of the first layer, without a name. The parameters are appended to its
-// layout, bottom up. REQUIRES: CheckFits passed.
+// Returns the layers bottom up. Throws UserError as LayersOf, or if a layer does not fit the one
+// below it.
+std::vector<PlannedLayer> PlanLayers(const ModelSpec& spec);
+
+// Throws UserError if an array of the net would have 2^31 elements or more. Allocates nothing.
+void CheckCounts(const ModelSpec& spec, const std::vector<PlannedLayer>& layers,
+                 const Batch& batch);
+
+// `context` is that of every layer, without name and input. The parameters are appended to its
+// layout, bottom up.
 template <class T>
-Layers<T> BuildLayers(const std::vector<LayerSpec>& specs, const LayerContext<T>& input);
+Layers<T> BuildLayers(const std::vector<PlannedLayer>& layers, LayerContext<T> context);
 
 }  // namespace starling::net

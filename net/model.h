@@ -8,6 +8,9 @@
 // no forward pass runs twice. A recurrent net ("lstm") continues each step from the state after the
 // previous step, or from a zero state where an episode begins.
 //
+// A net is one part with all of its layers (net/part.h), or several parts that work side by side
+// (actors/staged_net.h).
+//
 // Thread safety: none; one net per thread.
 #pragma once
 
@@ -17,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "core/state_bytes.h"
 #include "net/backend.h"
 #include "net/parameters.h"
 #include "net/stack.h"
@@ -39,6 +43,10 @@ class Model {
   virtual const ParameterLayout& layout() const = 0;
   virtual int num_actions() const = 0;
 
+  // The parameters of all calls until the next one, in host memory. Only a net in stages, which
+  // keeps them in several memories, has to know.
+  virtual void TakeWeights(std::span<const T> /*host*/) {}
+
   // Observations (steps, envs, H, W, C). The caller writes those of a step before its Forward.
   virtual std::span<T> observations() = 0;
   // (steps, envs). The caller sets 1 where a step is the first of an episode, else 0. Only an
@@ -56,10 +64,15 @@ class Model {
   }
   // The same for all envs.
   virtual void Forward(std::span<const T> parameters, int step) = 0;
+  // A net in stages computes a block in the background: whether its logits and values are there,
+  // and waits for them. Both throw what a stage threw.
+  virtual bool Ready(const Block& /*block*/) { return true; }
+  virtual void Await(const Block& /*block*/) {}
   // Makes the state after `step` the one that step 0 continues from.
   virtual void Carry(int step) = 0;
-  // The carried state: arrays in the backend's memory, of `envs` rows each. None without an lstm.
-  virtual std::vector<std::span<T>> carried() = 0;
+  // The carried state: arrays of `envs` rows each, none without an lstm.
+  virtual int num_carried() const = 0;
+  virtual void CarriedFields(StateBytes& state) = 0;
 
   // Computes the gradient of a scalar loss with respect to the parameters. Overwrites all of
   // `gradient` (layout().size()), the gaps with zero. dlogits (steps, envs, A) and dvalues (steps,

@@ -153,7 +153,8 @@ struct LayerNormForwardArgs {
   T* y;        // (n, WIDTH)
 };
 
-// dscale and dbias are summed over n; dx, then the mask.
+// dscale and dbias are summed over n; dx, then the mask. What is not wanted is nullptr: dx, or
+// dscale and dbias.
 template <class T>
 struct LayerNormBackwardArgs {
   int width, n;
@@ -163,7 +164,7 @@ struct LayerNormBackwardArgs {
   const T* dy;                     // (n, WIDTH)
   const T* relu_output = nullptr;  // (n, WIDTH)
   T *dscale, *dbias;               // (WIDTH)
-  T* dx;                           // (n, WIDTH), or nullptr: not wanted
+  T* dx;                           // (n, WIDTH)
 };
 
 // A step of an LSTM with a forget gate (Gers et al. 2000): with i, f, o the sigmoid and g the tanh

@@ -164,8 +164,10 @@ class ReferenceBackend final : public Backend<T> {
   void LayerNormBackward(const LayerNormBackwardArgs<T>& args) override {
     const auto [width, n, x, scale, moments, dy, relu_output, dscale, dbias, dx] = args;
     const T count = static_cast<T>(width);
-    std::fill_n(dscale, width, T(0));
-    std::fill_n(dbias, width, T(0));
+    if (dscale != nullptr) {
+      std::fill_n(dscale, width, T(0));
+      std::fill_n(dbias, width, T(0));
+    }
     for (int i = 0; i < n; ++i) {
       const int row = i * width;
       const T mean = moments[2 * i], rstd = moments[2 * i + 1];
@@ -173,10 +175,11 @@ class ReferenceBackend final : public Backend<T> {
       T mean_du = 0, mean_udu = 0;
       for (int j = 0; j < width; ++j) {
         const T u = (x[row + j] - mean) * rstd, du = dy[row + j] * scale[j];
-        dscale[j] += u * dy[row + j];
-        dbias[j] += dy[row + j];
         mean_du += du / count;
         mean_udu += u * du / count;
+        if (dscale == nullptr) continue;
+        dscale[j] += u * dy[row + j];
+        dbias[j] += dy[row + j];
       }
       if (dx == nullptr) continue;
       // 2. The gradient of the input.

@@ -13,6 +13,7 @@
 #include "envs/registry.h"
 #include "learner/storage/journal_reader.h"
 #include "net/model.h"
+#include "net/part.h"
 
 namespace starling::results {
 namespace {
@@ -56,6 +57,7 @@ void CheckPluginIsThere(const std::string& env) {
 net::ParameterLayout LayoutOf(const Config& config) {
   const auto backend = net::MakeCpuBackend();
   const net::ModelSpec spec = actors::ModelSpecOf(config, envs::SpecOf(config.env));
+  net::CutIntoStages(spec, static_cast<int>(config.net.stages));  // throws if it cannot be cut
   return net::MakeModel<float>(spec, *backend, {})->layout();
 }
 

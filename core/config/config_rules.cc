@@ -201,6 +201,12 @@ void CheckActors(const Config& config, Contradictions& found) {
         "environment",
         actors.groups, actors.envs_per_actor);
   }
+  if (config.net.stages > actors.groups) {
+    Add(found, {"net.stages", "actors.groups"},
+        "net.stages = {} contradicts actors.groups = {}: each stage works on another group of "
+        "environments, so set actors.groups = {} or more",
+        config.net.stages, actors.groups, config.net.stages);
+  }
   // The activations of all samples stay in memory until the backward pass.
   if (config.samples_per_gradient() > kMaxSamples) {
     Add(found, {"actors.envs_per_actor", "actors.unroll"},
@@ -290,11 +296,10 @@ std::int64_t IoThreads(const WireConfig& wire) {
   return wire.secret.empty() ? 1 : std::clamp<std::int64_t>(UsableCores() / 2, 1, 4);
 }
 
-std::int64_t ActorsThatFit(const ActorsConfig& actors) {
+std::int64_t ActorsThatFit(const ActorsConfig& actors, std::int64_t stages) {
   if (actors.count != 0) return actors.count;
-  if (actors.backend == DeviceChoice::kCpu) return UsableCores();
-  const std::int64_t gpus = std::ssize(FindGpus().gpus);
-  return gpus > 0 ? gpus : UsableCores();
+  const std::int64_t gpus = actors.backend == DeviceChoice::kCpu ? 0 : std::ssize(FindGpus().gpus);
+  return std::max<std::int64_t>((gpus > 0 ? gpus : UsableCores()) / stages, 1);
 }
 
 void ResolveAuto(Config& config, const std::string& file, std::int64_t actors_that_fit) {

@@ -14,9 +14,9 @@ std::int64_t UsableCores();
 // Returns wire.io_threads, or for "auto" 1, and with keys half of the usable cores, at most 4.
 std::int64_t IoThreads(const WireConfig& wire);
 
-// Returns actors.count, or for "auto" one actor per GPU if actors compute on GPUs, else one per
-// core.
-std::int64_t ActorsThatFit(const ActorsConfig& actors);
+// Returns actors.count, or for "auto" one actor for each `stages` (net.stages) GPUs if actors
+// compute on GPUs, else for so many cores; at least 1.
+std::int64_t ActorsThatFit(const ActorsConfig& actors, std::int64_t stages = 1);
 
 // Replaces values that are "auto" or empty: run.name (the stem of `file`), run.dir, actors.count
 // (`actors_that_fit`, clamped to the range of the schema), net.kind, updates.start_with,

@@ -95,7 +95,7 @@ const std::vector<ConfigKey>& Table() {
       {KEY(net, layers), TextListRule{64, IsName}},
       WORDS(net, init),
       WORDS(net, precision),
-      {KEY(net, stages), IntegerRule{.low = 1, .high = 64, .built = 1}},
+      {KEY(net, stages), IntegerRule{1, 64}},
 
       {KEY(loss, gamma), NumberRule{0, 1}},
       {KEY(loss, gae_lambda), NumberRule{0, 1}},
@@ -196,7 +196,6 @@ std::string Or(const std::vector<std::string>& words) {
 struct AllowedText {
   std::string operator()(const FlagRule&) const { return "true or false"; }
   std::string operator()(const IntegerRule& rule) const {
-    if (rule.built) return fmt::format("{}", *rule.built);
     const std::string range = fmt::format("an integer from {} to {}", rule.low, rule.high);
     return rule.word.empty() ? range : fmt::format("{} or \"{}\"", range, rule.word);
   }

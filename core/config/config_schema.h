@@ -35,7 +35,6 @@ struct IntegerRule {
   std::int64_t low, high;
   std::string_view word = "";
   std::uint64_t word_value = 0;
-  std::optional<std::int64_t> built = std::nullopt;  // the only value that works so far
 };
 
 // A finite number from low to high, without an open end; or `word`, which is stored as -1.

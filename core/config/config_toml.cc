@@ -105,9 +105,6 @@ struct Assigner {
     const auto value = node.value_exact<std::int64_t>();
     if (!value) return WrongType();
     if (*value < rule.low || *value > rule.high) return OutOfRange();
-    if (rule.built && *value != *rule.built) {
-      return fmt::format("{} = {} is not built yet; use {}", key.name(), *value, *rule.built);
-    }
     member(config) = static_cast<T>(*value);
     return "";
   }

@@ -100,7 +100,7 @@ void LayerNormBackward(Trial& trial) {
                                   .y = of(y)});
     });
     Floats moments = trial.Rounded(unused.exact);
-    // 2. Without dx, as in a first layer, then with it. The large case skips the second.
+    // 2. Without dx, as in a first layer, then with it. The large case skips the second and third.
     const double tolerance = rows.n > 1000 ? kLongSums : kSteps;
     const auto compare = [&](Floats* relu_output, Floats* dx) {
       Floats dscale = trial.Weights(rows.width), dbias = trial.Weights(rows.width);
@@ -126,6 +126,20 @@ void LayerNormBackward(Trial& trial) {
       compare(relu_output, &dx);
       trial.Expect(dx, "dx", kSteps, 1);
     }
+    // 3. dx alone, as in a stage.
+    Floats dx = trial.Noise(rows.size());
+    trial.Both([&](auto& backend, auto of) {
+      backend.LayerNormBackward({.width = rows.width,
+                                 .n = rows.n,
+                                 .x = of(x),
+                                 .scale = of(scale),
+                                 .moments = of(moments),
+                                 .dy = of(dy),
+                                 .dscale = nullptr,
+                                 .dbias = nullptr,
+                                 .dx = of(dx)});
+    });
+    trial.Expect(dx, "dx alone", kSteps, 1);
   }
 }
 

@@ -124,11 +124,15 @@ void LayerNormForward(const LayerNormForwardArgs<float>& args) {
 void LayerNormBackward(const LayerNormBackwardArgs<float>& args) {
   auto [width, n, x, scale, moments, dy, relu_output, dscale, dbias, dx] = args;
   const float each = 1.0f / static_cast<float>(width);
-  std::fill_n(dscale, width, 0.0f);
-  SumRows(n, width, dy, dbias);
+  if (dscale != nullptr) {
+    std::fill_n(dscale, width, 0.0f);
+    SumRows(n, width, dy, dbias);
+  }
   for (int i = 0; i < n; ++i, x += width, dy += width) {
     const float mean = moments[2 * i], rstd = moments[2 * i + 1];
-    for (int j = 0; j < width; ++j) dscale[j] += (x[j] - mean) * rstd * dy[j];
+    for (int j = 0; dscale != nullptr && j < width; ++j) {
+      dscale[j] += (x[j] - mean) * rstd * dy[j];
+    }
     if (dx == nullptr) continue;
     // dx as in net/reference.cc, with du = dy scale and u = (x - mean) rstd.
     const float mean_du = each * SumOf(

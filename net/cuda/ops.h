@@ -52,15 +52,15 @@ class GpuOps final : public Backend<float> {
     device_.ForEachWarp(args.n, cuda::LayerNormForward{args});
   }
   void LayerNormBackward(const LayerNormBackwardArgs<float>& args) override {
-    // 1. The gradients of scale and bias: partial sums by many threads, then their sum.
+    if (args.dx != nullptr) device_.ForEachWarp(args.n, cuda::LayerNormBackward{args});
+    if (args.dscale == nullptr) return;
+    // The gradients of scale and bias: partial sums by many threads, then their sum.
     const int width = args.width, chunks = Work<Device>::Chunks(args.n, width);
     const long long sums = Times(chunks, width);
     float* const partial = work_.scratch().template Get<float>(Scratch::kSums, 2 * sums);
     device_.ForEach(sums, LayerNormPartials{args, chunks, Divisor(width), partial});
     work_.SumOver(chunks, 2ll * width, partial,
                   {.split = width, .first = args.dscale, .others = args.dbias});
-    // 2. The gradient of the input.
-    if (args.dx != nullptr) device_.ForEachWarp(args.n, cuda::LayerNormBackward{args});
   }
 
   void LstmCellForward(const LstmCellForwardArgs<float>& args) override {

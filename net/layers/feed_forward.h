@@ -24,21 +24,21 @@ class Conv final : public Layer<T> {
                                 .activation = this->fused(),
                                 .y = this->output(step.row)});
   }
-  void Backward(const T* p, const Steps& steps, const T* x, T* gradient, T* dx) override {
-    const T* const dy = this->output_gradient(0);
-    this->backend_.ConvBackwardWeights({.shape = shape_,
-                                        .n = steps.rows(),
-                                        .x = x,
-                                        .dy = dy,
-                                        .dw = gradient + at_.weight,
-                                        .db = gradient + at_.bias});
-    if (dx == nullptr) return;
+  void BackwardInput(const T* p, int row, int n, const T* x, T* dx) override {
     this->backend_.ConvBackwardInput({.shape = shape_,
-                                      .n = steps.rows(),
+                                      .n = n,
                                       .w = p + at_.weight,
-                                      .dy = dy,
+                                      .dy = this->output_gradient(row),
                                       .relu_output = this->Mask(x),
                                       .dx = dx});
+  }
+  void BackwardWeights(const T* /*p*/, int n, const T* x, T* gradient) override {
+    this->backend_.ConvBackwardWeights({.shape = shape_,
+                                        .n = n,
+                                        .x = x,
+                                        .dy = this->output_gradient(0),
+                                        .dw = gradient + at_.weight,
+                                        .db = gradient + at_.bias});
   }
 
  private:
@@ -64,20 +64,32 @@ class Linear final : public Layer<T> {
                                   .activation = this->fused(),
                                   .y = this->output(step.row)});
   }
-  void Backward(const T* p, const Steps& steps, const T* x, T* gradient, T* dx) override {
-    const LinearBackwardArgs<T> both{.shape = shape_,
-                                     .n = steps.rows(),
-                                     .x = x,
-                                     .w = p + at_.weight,
-                                     .dy = this->output_gradient(0),
-                                     .dw = gradient + at_.weight,
-                                     .db = gradient + at_.bias,
-                                     .dx = dx};
-    if (dx != nullptr && this->input_.relu) return this->backend_.LinearBackward(both);
-    this->backend_.LinearBackwardWeights(both.weights());
-    if (dx == nullptr) return;
-    this->backend_.LinearBackwardInput(
-        {.shape = both.shape, .n = both.n, .w = both.w, .dy = both.dy, .dx = dx});
+  void BackwardInput(const T* p, int row, int n, const T* x, T* dx) override {
+    this->backend_.LinearBackwardInput({.shape = shape_,
+                                        .n = n,
+                                        .w = p + at_.weight,
+                                        .dy = this->output_gradient(row),
+                                        .relu_output = this->Mask(x),
+                                        .dx = dx});
+  }
+  void BackwardWeights(const T* /*p*/, int n, const T* x, T* gradient) override {
+    this->backend_.LinearBackwardWeights({.shape = shape_,
+                                          .n = n,
+                                          .x = x,
+                                          .dy = this->output_gradient(0),
+                                          .dw = gradient + at_.weight,
+                                          .db = gradient + at_.bias});
+  }
+  void Backward(const T* p, int n, const T* x, T* gradient, T* dx) override {
+    if (dx == nullptr || !this->input_.relu) return Layer<T>::Backward(p, n, x, gradient, dx);
+    this->backend_.LinearBackward({.shape = shape_,
+                                   .n = n,
+                                   .x = x,
+                                   .w = p + at_.weight,
+                                   .dy = this->output_gradient(0),
+                                   .dw = gradient + at_.weight,
+                                   .db = gradient + at_.bias,
+                                   .dx = dx});
   }
 
  private:
@@ -106,20 +118,31 @@ class LayerNorm final : public Layer<T> {
                                      .moments = moments_.data() + 2 * step.row,
                                      .y = this->output(step.row)});
   }
-  void Backward(const T* p, const Steps& steps, const T* x, T* gradient, T* dx) override {
-    this->backend_.LayerNormBackward({.width = width_,
-                                      .n = steps.rows(),
-                                      .x = x,
-                                      .scale = p + scale_,
-                                      .moments = moments_.data(),
-                                      .dy = this->output_gradient(0),
-                                      .relu_output = this->Mask(x),
-                                      .dscale = gradient + scale_,
-                                      .dbias = gradient + bias_,
-                                      .dx = dx});
+  void BackwardInput(const T* p, int row, int n, const T* x, T* dx) override {
+    this->backend_.LayerNormBackward(ArgsOf(p, row, n, x, nullptr, dx));
+  }
+  void BackwardWeights(const T* p, int n, const T* x, T* gradient) override {
+    this->backend_.LayerNormBackward(ArgsOf(p, 0, n, x, gradient, nullptr));
+  }
+  void Backward(const T* p, int n, const T* x, T* gradient, T* dx) override {
+    this->backend_.LayerNormBackward(ArgsOf(p, 0, n, x, gradient, dx));
   }
 
  private:
+  // gradient or dx may be nullptr: not wanted.
+  LayerNormBackwardArgs<T> ArgsOf(const T* p, int row, int n, const T* x, T* gradient, T* dx) {
+    return {.width = width_,
+            .n = n,
+            .x = x,
+            .scale = p + scale_,
+            .moments = moments_.data() + 2 * row,
+            .dy = this->output_gradient(row),
+            .relu_output = this->Mask(x),
+            .dscale = gradient == nullptr ? nullptr : gradient + scale_,
+            .dbias = gradient == nullptr ? nullptr : gradient + bias_,
+            .dx = dx};
+  }
+
   const int width_;
   const std::size_t scale_, bias_;
   Buffer<T> moments_;  // (rows, 2)
@@ -137,15 +160,15 @@ class ActivationLayer final : public Layer<T> {
     this->backend_.Activate(activation_, step.envs * this->input_.size(), x,
                             this->output(step.row));
   }
-  void Backward(const T* /*p*/, const Steps& steps, const T* x, T* /*gradient*/, T* dx) override {
-    if (dx == nullptr) return;
+  void BackwardInput(const T* /*p*/, int row, int n, const T* x, T* dx) override {
     this->backend_.ActivateBackward({.activation = activation_,
-                                     .count = steps.rows() * this->input_.size(),
-                                     .y = this->output(0),
-                                     .dy = this->output_gradient(0),
+                                     .count = n * this->input_.size(),
+                                     .y = this->output(row),
+                                     .dy = this->output_gradient(row),
                                      .relu_output = this->Mask(x),
                                      .dx = dx});
   }
+  void BackwardWeights(const T* /*p*/, int /*n*/, const T* /*x*/, T* /*gradient*/) override {}
 
  private:
   const Activation activation_;

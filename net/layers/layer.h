@@ -27,19 +27,12 @@ struct Features {
   bool flat() const { return height == 1 && width == 1; }
 };
 
-// The rows of one forward step: of all envs, or of some.
+// The rows of one step: of all envs, or of some.
 struct Step {
   int row = 0, envs = 1;
   int first = 0;                         // the env of `row`
   int before = -1;                       // its row in the previous step; -1: the carried state
   const std::uint8_t* resets = nullptr;  // (envs): nonzero where an episode begins
-};
-
-// The rows of one backward pass: `count` steps of `envs` rows each, from row 0 on.
-struct Steps {
-  int count = 0, envs = 1;
-  const std::uint8_t* resets = nullptr;  // (rows): nonzero where an episode begins
-  int rows() const { return count * envs; }
 };
 
 // The surroundings of a new layer. It adds its parameters to `layout` as NAME.weight and so on.
@@ -72,11 +65,26 @@ class Layer {
 
   // Computes output(step.row) from x (envs, IN), the output of the layer below at this step.
   virtual void Forward(const T* parameters, const Step& step, const T* x) = 0;
-  // Computes from output_gradient(0) and x (rows, IN) the gradients of this layer's parameters,
-  // within the flat vector `gradient`, and dx (rows, IN), masked if x is the output of a relu. dx
-  // is nullptr for the first layer, whose input needs no gradient.
-  virtual void Backward(const T* parameters, const Steps& steps, const T* x, T* gradient,
-                        T* dx) = 0;
+
+  // The backward pass, in three parts. Each starts from output_gradient of its rows, which is
+  // complete.
+  //
+  // Goes back in time by one step; only in a recurrent layer. `last`: no step follows this one.
+  // REQUIRES: it was called for the step that follows.
+  virtual void BackwardStep(const T* /*parameters*/, const Step& /*step*/, bool /*last*/) {}
+  // Computes dx (n, IN) of rows [row, row + n) from their x (n, IN), masked if x is the output of a
+  // relu.
+  virtual void BackwardInput(const T* parameters, int row, int n, const T* x, T* dx) = 0;
+  // Computes from rows [0, n) and their x the gradients of this layer's parameters, within the flat
+  // vector `gradient`.
+  virtual void BackwardWeights(const T* parameters, int n, const T* x, T* gradient) = 0;
+  // The last two for rows [0, n), where a layer can save work by doing both at once. dx is nullptr
+  // for the first layer, whose input needs no gradient.
+  virtual void Backward(const T* parameters, int n, const T* x, T* gradient, T* dx) {
+    BackwardWeights(parameters, n, x, gradient);
+    if (dx != nullptr) BackwardInput(parameters, 0, n, x, dx);
+  }
+
   // Makes the state after the step at `row` the one that row 0 continues from.
   virtual void Carry(int /*row*/, int /*envs*/) {}
   // Appends the arrays of the state that row 0 continues from.

@@ -58,35 +58,61 @@ class Lstm final : public Layer<T> {
                                     .h = this->output(step.row)});
   }
 
-  void Backward(const T* p, const Steps& steps, const T* x, T* gradient, T* dx) override {
-    // 1. Go back in time. The last step has no successor, so its dh and dc start at zero.
-    Clear(this->backend_.memory(), dh_.span());
-    Clear(this->backend_.memory(), dc_.span());
-    for (int t = steps.count - 1; t >= 0; --t) BackwardStep(p, steps, t);
+  // Writes dgates of the step. dh_ and dc_ of its envs are on entry the gradients of this step's h
+  // and c, zero if no step follows; on return, of its h_in and c_in.
+  void BackwardStep(const T* p, const Step& step, bool last) override {
+    const std::span<T> dh = EnvsOf(dh_, step), dc = EnvsOf(dc_, step);
+    if (last) {
+      Clear(this->backend_.memory(), dh);
+      Clear(this->backend_.memory(), dc);
+    }
+    // 1. From the outputs of the cell to its gates.
+    T* const dgates = dgates_.data() + At(4 * step.row);
+    this->backend_.LstmCellBackward({.hidden = width_,
+                                     .n = step.envs,
+                                     .gates = gates_.data() + At(4 * step.row),
+                                     .c_in = c_in_.data() + At(step.row),
+                                     .c = c_.data() + At(step.row),
+                                     .dy = this->output_gradient(step.row),
+                                     .dh = dh.data(),
+                                     .dc = dc.data(),
+                                     .dgates = dgates});
+    // 2. On to the step before, unless an episode begins here. The carried state is a constant.
+    if (step.before < 0) return;
+    this->backend_.LinearBackwardInput({.shape = recurrent_,
+                                        .n = step.envs,
+                                        .w = p + hidden_weight_,
+                                        .dy = dgates,
+                                        .dx = dh.data()});
+    this->backend_.KeepState(width_, step.envs, step.resets, dh.data(), dh.data());
+    this->backend_.KeepState(width_, step.envs, step.resets, dc.data(), dc.data());
+  }
 
-    // 2. One product over all rows gives the gradient of each weight.
-    const int rows = steps.rows();
+  void BackwardInput(const T* p, int row, int n, const T* x, T* dx) override {
+    this->backend_.LinearBackwardInput({.shape = from_input_,
+                                        .n = n,
+                                        .w = p + input_weight_,
+                                        .dy = dgates_.data() + At(4 * row),
+                                        .relu_output = this->Mask(x),
+                                        .dx = dx});
+  }
+
+  // One product over all rows gives the gradient of each weight.
+  void BackwardWeights(const T* /*p*/, int n, const T* x, T* gradient) override {
     const T* const dgates = dgates_.data();
     this->backend_.LinearBackwardWeights({.shape = from_input_,
-                                          .n = rows,
+                                          .n = n,
                                           .x = x,
                                           .dy = dgates,
                                           .dw = gradient + input_weight_,
                                           .db = gradient + bias_});
     // The two products share a bias, so this call writes the same gradient of it again.
     this->backend_.LinearBackwardWeights({.shape = recurrent_,
-                                          .n = rows,
+                                          .n = n,
                                           .x = h_in_.data(),
                                           .dy = dgates,
                                           .dw = gradient + hidden_weight_,
                                           .db = gradient + bias_});
-    if (dx == nullptr) return;
-    this->backend_.LinearBackwardInput({.shape = from_input_,
-                                        .n = rows,
-                                        .w = p + input_weight_,
-                                        .dy = dgates,
-                                        .relu_output = this->Mask(x),
-                                        .dx = dx});
   }
 
   void Carry(int row, int envs) override {
@@ -103,28 +129,8 @@ class Lstm final : public Layer<T> {
  private:
   std::size_t At(int rows) const { return std::int64_t{rows} * width_; }
 
-  // On entry dh_ and dc_ are the gradients of this step's h and c; on return, of its h_in and c_in.
-  void BackwardStep(const T* p, const Steps& steps, int t) {
-    const int row = t * steps.envs;
-    const std::uint8_t* const resets = steps.resets + row;
-    T* const dgates = dgates_.data() + At(4 * row);
-    this->backend_.LstmCellBackward({.hidden = width_,
-                                     .n = steps.envs,
-                                     .gates = gates_.data() + At(4 * row),
-                                     .c_in = c_in_.data() + At(row),
-                                     .c = c_.data() + At(row),
-                                     .dy = this->output_gradient(row),
-                                     .dh = dh_.data(),
-                                     .dc = dc_.data(),
-                                     .dgates = dgates});
-    if (t == 0) return;
-    this->backend_.LinearBackwardInput({.shape = recurrent_,
-                                        .n = steps.envs,
-                                        .w = p + hidden_weight_,
-                                        .dy = dgates,
-                                        .dx = dh_.data()});
-    this->backend_.KeepState(width_, steps.envs, resets, dh_.data(), dh_.data());
-    this->backend_.KeepState(width_, steps.envs, resets, dc_.data(), dc_.data());
+  std::span<T> EnvsOf(Buffer<T>& state, const Step& step) const {
+    return state.span().subspan(At(step.first), At(step.envs));
   }
 
   const int width_;

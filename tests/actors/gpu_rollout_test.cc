@@ -13,10 +13,10 @@
 #include "envs/games/memory_recall.h"
 #include "envs/games/minatar_breakout.h"
 #include "envs/registry.h"
+#include "tests/actors/fake_replica.h"
 #include "tests/envs/env_bench.h"
 #include "tests/envs/on_loops.h"
 #include "tests/net/arrays.h"
-#include "tests/net/fake_gpu_backend.h"
 #include "tests/support/error_of.h"
 #include "tests/support/fake_gpu.h"
 
@@ -68,9 +68,7 @@ class GpuRolloutTest : public ::testing::TestWithParam<Case> {
                      return std::make_unique<DeviceEnv>(
                          envs::MakeVecEnv(config.env, envs, of_group), fake->memory());
                    });
-    Replica replica{.gpu = {}, .backend = net::testing::MakeFakeGpuBackend(*fake)};
-    replica.gpu = std::move(fake);
-    return std::make_unique<Rollout>(config, kSlot, kIncarnation, std::move(replica),
+    return std::make_unique<Rollout>(config, kSlot, kIncarnation, ReplicaOn(std::move(fake)),
                                      std::move(groups), std::move(between_steps));
   }
 };
@@ -126,6 +124,12 @@ const std::vector<std::string> kMemory = {
     "net.layers=[\"linear 12\", \"layer_norm\", \"tanh\", \"lstm 8\"]", "net.hidden=[]",
     "actors.unroll=7"};
 
+std::vector<std::string> InStages(std::vector<std::string> settings, int stages) {
+  settings.push_back("actors.groups=" + std::to_string(stages));
+  settings.push_back("net.stages=" + std::to_string(stages));
+  return settings;
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, GpuRolloutTest,
     ::testing::Values(
@@ -136,6 +140,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Groups",
              Games::kStaged,
              {"env.name=dummy", "net.kind=mlp", "env.time_limit=3", "actors.groups=3"}},
+        Case{"Stages", Games::kStaged, InStages(kMemory, 2)},
+        Case{"StagesWithGames", Games::kOnTheGpu, InStages(kMemory, 3)},
+        Case{"StagesTimeLimit", Games::kStaged,
+             InStages({"env.name=dummy", "net.kind=mlp", "net.hidden=[8, 8]", "env.time_limit=3"},
+                      2)},
         Case{"GroupsWithGames", Games::kOnTheGpu, {"actors.unroll=9", "actors.groups=2"}},
         Case{"SumsAndSmallClip",
              Games::kOnTheGpu,

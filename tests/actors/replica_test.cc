@@ -19,6 +19,10 @@ TEST(ReplicaTest, SlotsTakeGpusInTurn) {
   EXPECT_EQ(GpuOf(2, 3), 2);
   EXPECT_EQ(GpuOf(3, 3), 0);
   EXPECT_EQ(GpuOf(7, 1), 0);
+  // Two stages each: slot 0 has GPUs 0 and 1, slot 1 has 2 and 3, slot 2 has 0 and 1 again.
+  EXPECT_EQ(GpuOf(1, 4, 0, 2), 2);
+  EXPECT_EQ(GpuOf(1, 4, 1, 2), 3);
+  EXPECT_EQ(GpuOf(2, 4, 1, 2), 1);
 }
 
 TEST(ReplicaTest, AProcessorIsAskedForNoGpu) {

@@ -7,8 +7,8 @@
 #include "actors/rollout.h"
 #include "envs/registry.h"
 #include "net/cpu/gemm.h"
+#include "tests/actors/fake_replica.h"
 #include "tests/envs/on_loops.h"
-#include "tests/net/fake_gpu_backend.h"
 #include "tests/support/error_of.h"
 #include "tests/support/fake_gpu.h"
 
@@ -88,9 +88,8 @@ class Trainer {
           return std::make_unique<DeviceEnv>(envs::MakeVecEnv(config_.env, envs, of_group),
                                              gpu->memory());
         });
-    Replica replica{.gpu = {}, .backend = net::testing::MakeFakeGpuBackend(*gpu)};
-    replica.gpu = std::move(gpu);
-    return std::make_unique<Rollout>(config_, slot, life, std::move(replica), std::move(groups));
+    return std::make_unique<Rollout>(config_, slot, life, ReplicaOn(std::move(gpu)),
+                                     std::move(groups));
   }
 
   const Config config_;
@@ -140,6 +139,12 @@ std::vector<std::string> InGroups(std::vector<std::string> settings) {
   settings.emplace_back("actors.groups=2");
   return settings;
 }
+// The lstm is in the second.
+std::vector<std::string> InStages(std::vector<std::string> settings) {
+  settings = InGroups(std::move(settings));
+  settings.emplace_back("net.stages=2");
+  return settings;
+}
 
 INSTANTIATE_TEST_SUITE_P(
     All, RolloutState,
@@ -165,6 +170,10 @@ INSTANTIATE_TEST_SUITE_P(
         Saving{"Groups", InGroups({"env.name=catch", "env.time_limit=4", "env.step_ms=9"})},
         Saving{"IsolatedGroups",
                InGroups({std::string("env.name=plugin:") + STARLING_GLIDER, "env.isolate=true"})},
+        Saving{"Stages", InStages(kRecall)},
+        Saving{"StagesTimeLimit", InStages({"env.name=catch", "env.time_limit=4"})},
+        Saving{"GpuStages", InStages(kRecall), Device::kGpu},
+        Saving{"GpuStagesWithGames", InStages(kRecall), Device::kGpuWithGames},
         Saving{"GpuGroups", InGroups(kRecall), Device::kGpu},
         Saving{"GpuGroupsWithGames", InGroups(kRecall), Device::kGpuWithGames},
         Saving{"GpuMemory", kRecall, Device::kGpu},

@@ -72,6 +72,9 @@ TEST(ConfigRules, NameAndDirectoryFollowEachOther) {
 TEST(ConfigRules, AnActorForEachCoreOnTheProcessor) {
   EXPECT_EQ(ActorsThatFit({.backend = DeviceChoice::kCpu}), UsableCores());
   EXPECT_EQ(ActorsThatFit({.count = 7, .backend = DeviceChoice::kCuda}), 7) << "what is set stays";
+  EXPECT_EQ(ActorsThatFit({.backend = DeviceChoice::kCpu}, 2),
+            std::max<std::int64_t>(UsableCores() / 2, 1));
+  EXPECT_EQ(ActorsThatFit({.backend = DeviceChoice::kCpu}, 64 * UsableCores()), 1);
 }
 
 TEST(ConfigRules, AnActorForEachGpu) {

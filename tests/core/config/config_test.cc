@@ -243,13 +243,6 @@ TEST(Config, EveryShardHasAPort) {
                   "that is one of the ports that actors connect to"));
 }
 
-TEST(Config, WhatIsNotBuiltYetIsRefusedByName) {
-  EXPECT_THAT(Mistakes("[net]\nstages = 2\n"),
-              ElementsAre("x.toml:2:10: net.stages = 2 is not built yet; use 1"));
-  EXPECT_THAT(Mistakes("", {"net.stages=2"}),
-              ElementsAre(HasSubstr("net.stages = 2 is not built yet; use 1")));
-}
-
 TEST(Config, GradientsAndWeightsTravelInOneOfTwoTypes) {
   const Config config = ParseConfig("", "x.toml", {"wire.gradient=bf16", "wire.weights=bf16"});
   EXPECT_EQ(config.wire.gradient, NumberType::kBf16);
@@ -274,6 +267,10 @@ TEST(Config, ContradictionsNameBothKeys) {
   EXPECT_THAT(Mistakes("[net]\nhidden = []\n"), ElementsAre(HasSubstr("net.kind")));
   EXPECT_THAT(Mistakes("[actors]\nenvs_per_actor = 3\ngroups = 4\n"),
               ElementsAre(HasSubstr("actors.groups = 4 contradicts actors.envs_per_actor = 3")));
+  EXPECT_THAT(Mistakes("[net]\nstages = 3\n[actors]\ngroups = 2\n"),
+              ElementsAre(AllOf(StartsWith("x.toml:2:10: net.stages = 3 contradicts actors.groups "
+                                           "= 2"),
+                                HasSubstr("set actors.groups = 3 or more"))));
   EXPECT_THAT(Mistakes("[actors]\nenvs_per_actor = 65536\nunroll = 100\n"),
               ElementsAre(AllOf(HasSubstr("actors.envs_per_actor"), HasSubstr("actors.unroll"))));
   EXPECT_THAT(Mistakes("[wire]\ntimeout_s = 0.5\n"),

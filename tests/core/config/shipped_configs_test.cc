@@ -43,8 +43,6 @@ std::vector<std::string> MustSay(const ConfigRule& rule) {
     for (const auto& word : words->words) phrases.push_back(WordText(word));
   } else {
     phrases.push_back(Allowed(rule));
-    const auto* integer = std::get_if<IntegerRule>(&rule);
-    if (integer != nullptr && integer->built) phrases.push_back("not built yet");
   }
   return phrases;
 }
@@ -135,6 +133,8 @@ void ForgetTheDial(Config& config) {
   const Config plain = ParseConfig("", "plain.toml");
   config.run.name = config.run.dir = "";
   config.actors.count = 8;
+  config.actors.groups = plain.actors.groups;
+  config.net.stages = plain.net.stages;
   config.updates = plain.updates;
   config.automatic = plain.automatic;
   config.staleness = plain.staleness;
@@ -159,6 +159,7 @@ TEST(Spectrum, EachPointIsBreakoutWithEightActorsAndItsOwnDial) {
   // The dial of each point.
   EXPECT_EQ(points.at("mirrored").staleness.bound, 0u);
   EXPECT_EQ(points.at("without_a_learner").updates.exchange, Exchange::kAllreduce);
+  EXPECT_EQ(points.at("stages").net.stages, 2);
   EXPECT_EQ(points.at("softsync").updates.gradients, 4);
   EXPECT_EQ(points.at("softsync").staleness.bound, kUnbounded);
   EXPECT_EQ(points.at("auto").updates.gradients, 4);

@@ -1,0 +1,114 @@
+// The turns of an unroll; declared in actors/rollout.h.
+#include "actors/rollout.h"
+
+namespace starling::actors {
+namespace {
+
+std::size_t Index(int count) { return static_cast<std::size_t>(count); }
+
+}  // namespace
+
+// The groups take turns: the net works on one while others are stepped. Turn t of a group takes the
+// results of its step t - 1, acts, and begins step t; turn T ends with the values that bootstrap.
+// The recordings are numbered: 0 is a whole unroll, then come the turns, then the gradient.
+void Rollout::Unroll() {
+  const int groups = static_cast<int>(groups_.size());
+  for (int group = 0; fresh_ && group < groups; ++group) {
+    groups_[Index(group)]->Reset(Rows(BlockOf(0, group)));
+  }
+  fresh_ = false;
+  if (!groups_[0]->on_gpu() || staged_) return TakeTurns();
+  // With games on the GPU, one recording holds all steps.
+  Repeat(0, [&] {
+    for (int t = 0; t <= unroll_; ++t) {
+      for (int group = 0; group < groups; ++group) {
+        Observe(t, group);
+        Act(t, group);
+        Finish(t, group);
+      }
+    }
+  });
+  if (between_steps_) between_steps_();
+}
+
+// Each turn returns to the host. A net in stages may still work on a turn when the next ones begin;
+// a turn is finished as soon as the net is through, at the latest before the next one of its group.
+void Rollout::TakeTurns() {
+  const int groups = static_cast<int>(groups_.size());
+  const int turns = (unroll_ + 1) * groups;
+  int finished = 0;
+  const auto finish = [&] {
+    Finish(finished / groups, finished % groups);
+    ++finished;
+  };
+  for (int turn = 0; turn < turns; ++turn) {
+    const int t = turn / groups, group = turn % groups;
+    if (finished == turn - groups) finish();
+    Observe(t, group);
+    Repeat(1 + turn, [&] { Act(t, group); });
+    while (finished <= turn && model_->Ready(BlockOf(finished / groups, finished % groups))) {
+      finish();
+    }
+    if (t > 0 && group + 1 == groups && between_steps_) between_steps_();
+  }
+  while (finished < turns) finish();
+}
+
+// Waits for the step before turn t, and keeps its results.
+void Rollout::Observe(int t, int group) {
+  if (t == 0) return;
+  envs::VecEnv& env = *groups_[Index(group)];
+  const net::Block now = BlockOf(t, group), before = BlockOf(t - 1, group);
+  const auto ends = Of(terminals_.span(), before);
+  env.StepWait(Rows(now), Of(rewards_.span(), before), ends);
+  Copy<std::uint8_t>(memory_, Resets(now), ends);
+  if (!env.truncated().empty()) ForwardFinals(t - 1, group);
+}
+
+// A net in one part acts here, so that a GPU records both as one; a net in stages does in Finish.
+void Rollout::Act(int t, int group) {
+  const net::Block block = BlockOf(t, group);
+  model_->Forward(weights_.span(), block);
+  if (!staged_ && t < unroll_) Sample(block);
+}
+
+void Rollout::Sample(const net::Block& block) {
+  const int actions = model_->num_actions();
+  replica_.backend->SampleActions(
+      block.envs, actions, Of(model_->logits(), block, Index(actions)).data(),
+      action_streams_.span().subspan(Index(block.first)).data(), Of(actions_.span(), block).data());
+}
+
+// Waits for the net, and begins step t of the group with the actions of its turn t.
+void Rollout::Finish(int t, int group) {
+  const net::Block block = BlockOf(t, group);
+  model_->Await(block);
+  if (t > 0 && !groups_[Index(group)]->truncated().empty()) AddFinals(t - 1, group);
+  if (t == unroll_) return;
+  if (staged_) Sample(block);
+  groups_[Index(group)]->StepAsync(Of(actions_.span(), block));
+}
+
+// A time limit ends an episode although the game could go on. The value of its final state is added
+// to the last reward; then it is an end like any other (Pardo et al. 2018).
+void Rollout::ForwardFinals(int t, int group) {
+  const net::Block spare = BlockOf(unroll_ + 1, group);  // rows that are no samples
+  for (const envs::Truncated& end : groups_[Index(group)]->truncated()) {
+    const std::size_t size = end.observation.size();
+    Write<float>(memory_, Rows(spare).subspan(Index(end.env) * size, size), end.observation);
+  }
+  model_->Forward(weights_.span(), spare, t);
+}
+
+void Rollout::AddFinals(int t, int group) {
+  const net::Block block = BlockOf(t, group), spare = BlockOf(unroll_ + 1, group);
+  model_->Await(spare);
+  replica_.backend->AddBootstrap({.n = block.envs,
+                                  .gamma = config_.loss.gamma,
+                                  .ends = Of(terminals_.span(), block).data(),
+                                  .truncated = static_cast<std::uint8_t>(envs::End::kTruncated),
+                                  .values = Of(model_->values(), spare).data(),
+                                  .rewards = Of(rewards_.span(), block).data()});
+}
+
+}  // namespace starling::actors

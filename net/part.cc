@@ -1,0 +1,220 @@
+#include "net/part.h"
+
+#include "core/array_fields.h"
+#include "core/check.h"
+
+namespace starling::net {
+namespace {
+
+template <class T>
+std::vector<Head<T>> MakeHeads(ParameterLayout& layout, int in, int actions) {
+  if (actions == 0) return {};
+  const WeightAndBias policy(layout, "policy", {in, actions}), value(layout, "value", {in, 1});
+  return {{{in, actions}, policy}, {{in, 1}, value}};
+}
+
+}  // namespace
+
+template <class T>
+LinearForwardArgs<T> Head<T>::Forward(const T* p, int n, const T* x, T* y) const {
+  return {.shape = shape, .n = n, .x = x, .w = p + at.weight, .b = p + at.bias, .y = y};
+}
+template <class T>
+LinearBackwardWeightsArgs<T> Head<T>::BackwardWeights(int n, const T* x, const T* dy,
+                                                      T* gradient) const {
+  return {shape, n, x, dy, gradient + at.weight, gradient + at.bias};
+}
+template <class T>
+LinearBackwardInputArgs<T> Head<T>::BackwardInput(const T* p, int n, const T* dy, T* dx) const {
+  return {.shape = shape, .n = n, .w = p + at.weight, .dy = dy, .dx = dx};
+}
+
+template <class T>
+Part<T>::Part(const PartSpec& spec, Backend<T>& backend, const Batch& batch)
+    : backend_(backend),
+      num_actions_(spec.num_actions),
+      in_size_(spec.input.size()),
+      batch_(batch),
+      rows_(batch.envs * batch.steps),
+      input_(Size(rows_) * Size(in_size_), backend.memory()),
+      input_gradient_(spec.first ? 0 : input_.size(), backend.memory()),
+      resets_(Size(rows_), backend.memory()),
+      layers_(BuildLayers<T>(spec.layers, {.backend = backend,
+                                           .layout = layout_,
+                                           .name = "",
+                                           .input = spec.input,
+                                           .rows = rows_,
+                                           .envs = batch.envs})),
+      top_(layers_.empty() ? Features{.channels = in_size_} : layers_.back()->features()),
+      heads_(MakeHeads<T>(layout_, top_.size(), num_actions_)),
+      logits_(Size(rows_) * Size(num_actions_), backend.memory()),
+      values_(has_heads() ? Size(rows_) : 0, backend.memory()) {}
+
+template <class T>
+const T* Part<T>::Input(std::size_t i, int row) {
+  if (i == 0) return input_.data() + std::int64_t{row} * in_size_;
+  return layers_[i - 1]->output(row);
+}
+
+template <class T>
+T* Part<T>::InputGradient(std::size_t i, int row) {
+  if (i > 0) return layers_[i - 1]->output_gradient(row);
+  return input_gradient_.size() == 0 ? nullptr
+                                     : input_gradient_.data() + std::int64_t{row} * in_size_;
+}
+
+template <class T>
+Step Part<T>::StepOf(const Block& block, int before) {
+  const auto [step, first, envs] = block;
+  CHECK(step >= 0 && step < batch_.steps && before >= -1 && before < batch_.steps,
+        "step {} after {} of {}", step, before, batch_.steps);
+  CHECK(first >= 0 && envs >= 1 && first + envs <= batch_.envs, "envs {} + {} of {}", first, envs,
+        batch_.envs);
+  const int row = step * batch_.envs + first;
+  return {.row = row,
+          .envs = envs,
+          .first = first,
+          .before = before < 0 ? -1 : before * batch_.envs + first,
+          .resets = resets_.data() + row};
+}
+
+template <class T>
+void Part<T>::Forward(std::span<const T> parameters, int step) {
+  Forward(parameters, {.step = step, .envs = batch_.envs}, step - 1);
+}
+
+template <class T>
+void Part<T>::Forward(std::span<const T> parameters, const Block& block, int before) {
+  CHECK(parameters.size() == layout_.size());
+  const T* const p = parameters.data();
+  // 1. The layers, from the input up.
+  const Step step = StepOf(block, before);
+  const int row = step.row;
+  for (std::size_t i = 0; i < layers_.size(); ++i) layers_[i]->Forward(p, step, Input(i, row));
+  if (!has_heads()) return;
+  // 2. Both heads read the output of the last layer.
+  const T* const top = Input(layers_.size(), row);
+  T* const logits = logits_.data() + std::int64_t{row} * num_actions_;
+  backend_.LinearForward(heads_[0].Forward(p, block.envs, top, logits));
+  backend_.LinearForward(heads_[1].Forward(p, block.envs, top, values_.data() + row));
+}
+
+template <class T>
+void Part<T>::Carry(int step) {
+  CHECK(step >= 0 && step < batch_.steps, "step {} of {}", step, batch_.steps);
+  for (const auto& layer : layers_) layer->Carry(step * batch_.envs, batch_.envs);
+}
+
+template <class T>
+int Part<T>::num_carried() const {
+  std::vector<std::span<T>> all;
+  for (const auto& layer : layers_) layer->AddCarried(all);
+  return static_cast<int>(all.size());
+}
+
+template <class T>
+void Part<T>::CarriedFields(StateBytes& state) {
+  std::vector<std::span<T>> all;
+  for (const auto& layer : layers_) layer->AddCarried(all);
+  for (const std::span<T> array : all) {
+    state.Same(array.size(), "numbers of the net's memory");
+    ArrayFields(state, backend_.memory(), array);
+  }
+}
+
+template <class T>
+void Part<T>::Backward(std::span<const T> parameters, int steps, std::span<const T> dlogits,
+                       std::span<const T> dvalues, std::span<T> gradient) {
+  CheckGradients(parameters, steps, dlogits, dvalues);
+  CHECK(gradient.size() == layout_.size());
+  const T* const p = parameters.data();
+  const int rows = steps * batch_.envs;
+  // 1. The heads, and the gaps between parameters.
+  ZeroGaps(gradient);
+  HeadsBackwardWeights(rows, dlogits.data(), dvalues.data(), gradient.data());
+  HeadsBackwardInput(p, 0, rows, dlogits.data(), dvalues.data());
+  // 2. The layers, from the top down; each goes back in time first.
+  for (std::size_t i = layers_.size(); i-- > 0;) {
+    for (int t = steps - 1; t >= 0; --t) {
+      const Step step = BackStepOf({.step = t, .envs = batch_.envs});
+      layers_[i]->BackwardStep(p, step, t == steps - 1);
+    }
+    layers_[i]->Backward(p, rows, Input(i, 0), gradient.data(), InputGradient(i, 0));
+  }
+}
+
+template <class T>
+void Part<T>::BackwardInput(std::span<const T> parameters, const Block& block, int steps,
+                            std::span<const T> dlogits, std::span<const T> dvalues) {
+  CheckGradients(parameters, steps, dlogits, dvalues);
+  const T* const p = parameters.data();
+  const Step step = BackStepOf(block);
+  const int row = step.row, n = step.envs;
+  if (has_heads()) {
+    HeadsBackwardInput(p, row, n, dlogits.data() + std::int64_t{row} * num_actions_,
+                       dvalues.data() + row);
+  }
+  for (std::size_t i = layers_.size(); i-- > 0;) {
+    layers_[i]->BackwardStep(p, step, block.step == steps - 1);
+    T* const dx = InputGradient(i, row);
+    if (dx != nullptr) layers_[i]->BackwardInput(p, row, n, Input(i, row), dx);
+  }
+}
+
+template <class T>
+void Part<T>::BackwardWeights(std::span<const T> parameters, int steps, std::span<const T> dlogits,
+                              std::span<const T> dvalues, std::span<T> gradient) {
+  CheckGradients(parameters, steps, dlogits, dvalues);
+  CHECK(gradient.size() == layout_.size());
+  const int rows = steps * batch_.envs;
+  ZeroGaps(gradient);
+  HeadsBackwardWeights(rows, dlogits.data(), dvalues.data(), gradient.data());
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    layers_[i]->BackwardWeights(parameters.data(), rows, Input(i, 0), gradient.data());
+  }
+}
+
+template <class T>
+void Part<T>::HeadsBackwardWeights(int n, const T* dlogits, const T* dvalues, T* gradient) {
+  if (!has_heads()) return;
+  const T* const x = Input(layers_.size(), 0);
+  backend_.LinearBackwardWeights(heads_[0].BackwardWeights(n, x, dlogits, gradient));
+  backend_.LinearBackwardWeights(heads_[1].BackwardWeights(n, x, dvalues, gradient));
+}
+
+// The top of the stack: the sum of both heads' gradients, masked once it is complete.
+template <class T>
+void Part<T>::HeadsBackwardInput(const T* p, int row, int n, const T* dlogits, const T* dvalues) {
+  T* const dx = InputGradient(layers_.size(), row);
+  if (!has_heads() || dx == nullptr) return;
+  backend_.LinearBackwardInput(heads_[0].BackwardInput(p, n, dlogits, dx));
+  LinearBackwardInputArgs<T> add = heads_[1].BackwardInput(p, n, dvalues, dx);
+  add.put = Put::kAdd;
+  add.relu_output = top_.relu ? Input(layers_.size(), row) : nullptr;
+  backend_.LinearBackwardInput(add);
+}
+
+template <class T>
+void Part<T>::CheckGradients(std::span<const T> parameters, int steps, std::span<const T> dlogits,
+                             std::span<const T> dvalues) const {
+  CHECK(steps >= 1 && steps <= batch_.steps, "{} steps of {}", steps, batch_.steps);
+  CHECK(parameters.size() == layout_.size());
+  const std::size_t rows = Size(steps) * Size(batch_.envs);
+  CHECK(dlogits.size() == rows * Size(num_actions_));
+  CHECK(dvalues.size() == (has_heads() ? rows : 0));
+}
+
+template <class T>
+void Part<T>::ZeroGaps(std::span<T> gradient) const {
+  const std::vector<Parameter>& all = layout_.parameters();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::size_t end = i + 1 < all.size() ? all[i + 1].offset : layout_.size();
+    const std::size_t begin = all[i].offset + all[i].size;
+    if (begin < end) Clear(backend_.memory(), gradient.subspan(begin, end - begin));
+  }
+}
+
+template class Part<float>;
+template class Part<double>;
+
+}  // namespace starling::net

@@ -1,0 +1,113 @@
+// A contiguous range of a net's layers on one backend: the whole net, or one stage of several.
+//
+// All parts of a net have the same rows. The input of the first is the observations; that of
+// another is the output of the part below. The last has the heads. Whoever runs several moves
+// activations up and their gradients down (actors/staged_net.h).
+//
+// Thread safety: none.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/memory.h"
+#include "net/build_layers.h"
+#include "net/model.h"
+
+namespace starling::net {
+
+struct PartSpec {
+  std::vector<PlannedLayer> layers;
+  Features input;
+  bool first = true;    // its input is no output of layers and needs no gradient
+  int num_actions = 0;  // of the heads; 0: it has none
+};
+
+// Throws UserError as PlanLayers.
+PartSpec WholeNet(const ModelSpec& spec);
+
+// Cuts a net into `stages` parts, bottom up, so that the part with the most multiply-adds of both
+// passes has as few as possible. Throws UserError if the net has fewer layers.
+std::vector<PartSpec> CutIntoStages(const ModelSpec& spec, int stages);
+
+// A linear layer on top, without an activation; its output belongs to the part.
+template <class T>
+struct Head {
+  LinearShape shape;
+  WeightAndBias at;
+  LinearForwardArgs<T> Forward(const T* p, int n, const T* x, T* y) const;
+  LinearBackwardWeightsArgs<T> BackwardWeights(int n, const T* x, const T* dy, T* gradient) const;
+  LinearBackwardInputArgs<T> BackwardInput(const T* p, int n, const T* dy, T* dx) const;
+};
+
+template <class T>
+class Part final : public Model<T> {
+ public:
+  // A batch of no rows makes a part that has a layout and no arrays.
+  Part(const PartSpec& spec, Backend<T>& backend, const Batch& batch);
+
+  const ParameterLayout& layout() const override { return layout_; }  // of this part alone
+  int num_actions() const override { return num_actions_; }
+  std::span<T> observations() override { return input(); }
+  std::span<std::uint8_t> resets() override { return resets_.span(); }
+  std::span<const T> logits() const override { return logits_.span(); }  // empty without heads
+  std::span<const T> values() const override { return values_.span(); }
+
+  using Model<T>::Forward;
+  void Forward(std::span<const T> parameters, const Block& block, int before) override;
+  void Forward(std::span<const T> parameters, int step) override;
+  void Carry(int step) override;
+  int num_carried() const override;
+  void CarriedFields(StateBytes& state) override;
+  // Without heads, the gradient of its output has been written to output_gradient() instead.
+  void Backward(std::span<const T> parameters, int steps, std::span<const T> dlogits,
+                std::span<const T> dvalues, std::span<T> gradient) override;
+
+  // The same backward pass in pieces. The first computes input_gradient() of a block, from
+  // output_gradient() of the block or, with heads, from all dlogits (steps, envs, A) and dvalues
+  // (steps, envs); it goes block by block, back from the last of `steps`. The second then computes
+  // the gradient of the parameters from all rows.
+  void BackwardInput(std::span<const T> parameters, const Block& block, int steps,
+                     std::span<const T> dlogits, std::span<const T> dvalues);
+  void BackwardWeights(std::span<const T> parameters, int steps, std::span<const T> dlogits,
+                       std::span<const T> dvalues, std::span<T> gradient);
+
+  std::size_t in_size() const { return Size(in_size_); }
+  std::size_t out_size() const { return Size(top_.size()); }
+  // (rows, in): the observations, or the output of the part below; its gradient, unless first.
+  std::span<T> input() { return input_.span(); }
+  std::span<T> input_gradient() { return input_gradient_.span(); }
+  // (rows, out), without heads. REQUIRES: it has layers.
+  std::span<T> output() { return {layers_.back()->output(0), Size(rows_) * out_size()}; }
+  std::span<T> output_gradient() {
+    return {layers_.back()->output_gradient(0), Size(rows_) * out_size()};
+  }
+
+ private:
+  static std::size_t Size(int count) { return static_cast<std::size_t>(count); }
+  bool has_heads() const { return num_actions_ > 0; }
+  // The input of layer i from `row` on, and its gradient; i = layers_.size() stands for the heads.
+  const T* Input(std::size_t i, int row);
+  T* InputGradient(std::size_t i, int row);
+  Step StepOf(const Block& block, int before);
+  Step BackStepOf(const Block& block) { return StepOf(block, block.step - 1); }
+  void HeadsBackwardInput(const T* p, int row, int n, const T* dlogits, const T* dvalues);
+  void HeadsBackwardWeights(int n, const T* dlogits, const T* dvalues, T* gradient);
+  void CheckGradients(std::span<const T> parameters, int steps, std::span<const T> dlogits,
+                      std::span<const T> dvalues) const;
+  void ZeroGaps(std::span<T> gradient) const;
+
+  Backend<T>& backend_;
+  const int num_actions_, in_size_;
+  const Batch batch_;
+  const int rows_;
+  ParameterLayout layout_;  // the layers bottom up, then the heads
+  Buffer<T> input_, input_gradient_;
+  Buffer<std::uint8_t> resets_;
+  const Layers<T> layers_;  // bottom up
+  const Features top_;
+  const std::vector<Head<T>> heads_;  // policy and value, or none
+  Buffer<T> logits_, values_;
+};
+
+}  // namespace starling::net
