@@ -1,10 +1,14 @@
 #include "actors/pipeline.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include "core/check.h"
 #include "core/clock.h"
+#include "core/error.h"
 
 namespace starling::actors {
 namespace {
@@ -24,14 +28,30 @@ Pipeline::Pipeline(int stages, std::function<void(int stage)> at_end, bool threa
     : at_end_(std::move(at_end)), threaded_(threaded), ring_(kRing) {
   CHECK(stages >= 1, "{} stages", stages);
   for (int stage = 0; stage < stages; ++stage) stages_.push_back(std::make_unique<Stage>());
-  for (int stage = 1; threaded && stage < stages; ++stage) {
-    stages_[static_cast<std::size_t>(stage)]->thread = std::thread([this, stage] { Run(stage); });
+  try {
+    for (int stage = 1; threaded && stage < stages; ++stage) {
+      stages_[static_cast<std::size_t>(stage)]->thread = std::thread([this, stage] { Run(stage); });
+    }
+  } catch (const std::system_error& error) {
+    Push({});  // ends those that have begun
+    for (const auto& stage : stages_) {
+      if (stage->thread.joinable()) stage->thread.join();
+    }
+    throw UserError(fmt::format("net.stages = {}: a thread cannot be started ({}); take fewer "
+                                "stages or actors",
+                                stages, error.what()),
+                    "net.stages");
   }
 }
 
 Pipeline::~Pipeline() {
-  failed_ = true;  // what is still under way is not needed
-  CatchUp(Push({}));
+  // 1. What is still under way is not needed. A stage may still be in a job that reads another's
+  // arrays, so none of them ends before all have counted this one.
+  failed_ = true;
+  const std::uint64_t last = Push({.way = Way::kEach, .job = [](int) {}});
+  for (int stage = 0; stage < stages(); ++stage) AwaitStage(stage, last);
+  // 2. The end.
+  Push({});
   for (int stage = 0; stage < stages(); ++stage) {
     std::thread& thread = stages_[static_cast<std::size_t>(stage)]->thread;
     if (thread.joinable()) {

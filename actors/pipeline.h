@@ -34,7 +34,9 @@ class Pipeline {
 
   // `at_end` is called for each stage at last, on its thread. `threaded` = false: all stages on the
   // caller's thread, in Submit; the results are the same.
+  // Throws UserError if a thread cannot be started.
   Pipeline(int stages, std::function<void(int stage)> at_end, bool threaded = true);
+  // Waits for jobs that have begun and drops the others.
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;

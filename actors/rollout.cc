@@ -10,6 +10,7 @@
 #include "core/bfloat16.h"
 #include "core/check.h"
 #include "core/clock.h"
+#include "core/log.h"
 
 namespace starling::actors {
 
@@ -43,6 +44,12 @@ std::unique_ptr<net::Model<float>> MakeNet(const Config& config, const Replica& 
   for (const auto& group : groups) {
     blocks.push_back({.first = first, .envs = group->size()});
     first += group->size();
+  }
+  if (static_cast<int>(blocks.size()) < stages) {
+    LogWarn(
+        "net.stages = {}, and this actor has {} group{} of environments: its stages wait for "
+        "each other",
+        stages, blocks.size(), blocks.size() == 1 ? "" : "s");
   }
   return std::make_unique<StagedNet>(spec, stages, replica, batch, std::move(blocks));
 }
@@ -90,6 +97,9 @@ Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t life, R
   }
   Write<RandomStream>(memory_, action_streams_.span(), action_streams_.host.span());
 }
+
+// After an exception the stages of a net may still read the weights and the other arrays.
+Rollout::~Rollout() { model_.reset(); }
 
 net::Block Rollout::BlockOf(int t, int group) const {
   return {.step = t, .first = firsts_[Size(group)], .envs = groups_[Size(group)]->size()};

@@ -69,6 +69,7 @@ class Rollout {
   // The same with a given replica and given envs for it; no groups: those of `config`.
   Rollout(const Config& config, std::uint32_t slot, std::uint32_t life, Replica replica,
           EnvGroups groups, std::function<void()> between_steps = {});
+  ~Rollout();
 
   const net::ParameterLayout& layout() const { return model_->layout(); }
   // For the log: ", in 2 stages, on the NVIDIA H100, games too"; "" for one stage on the processor.

@@ -52,7 +52,7 @@ class StagedNet final : public net::Model<float> {
   std::span<const float> values() const override { return values_.span(); }
 
   using net::Model<float>::Forward;
-  // REQUIRES: TakeWeights was called with the same parameters, which lie still until Backward.
+  // REQUIRES: TakeWeights was called with the same parameters, unchanged until Backward returns.
   void Forward(std::span<const float> parameters, const net::Block& block, int before) override;
   void Forward(std::span<const float> parameters, int step) override;
   bool Ready(const net::Block& block) override;

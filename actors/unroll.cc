@@ -31,8 +31,9 @@ void Rollout::Unroll() {
   if (between_steps_) between_steps_();
 }
 
-// Each turn returns to the host. A net in stages may still work on a turn when the next ones begin;
-// a turn is finished as soon as the net is through, at the latest before the next one of its group.
+// Each turn returns to the host. A net in stages may still work on a turn when the next ones begin.
+// After each turn those that the net is through with are finished; at the latest a turn is finished
+// before the next one of its group.
 void Rollout::TakeTurns() {
   const int groups = static_cast<int>(groups_.size());
   const int turns = (unroll_ + 1) * groups;

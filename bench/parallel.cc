@@ -3,6 +3,7 @@
 // two threads. For nets of rising width and depth.
 #include <fmt/format.h>
 
+#include <atomic>
 #include <barrier>
 #include <memory>
 #include <string>
@@ -86,21 +87,24 @@ Rate Measure(Actor& actor, double seconds) {
   for (int run = 0; run < 2 || ns < seconds * 1e9; ++run) {
     ns += TimeNs([&] { steps += actor.Run(); });
   }
+  const double busy = actor.BusyNs() - busy_before;
   return {.steps_per_second = static_cast<double>(steps) / ns * 1e9,
-          .idle = 1 - (actor.BusyNs() - busy_before) / (kCoresUsed * ns)};
+          .idle = busy == 0 ? 0 : 1 - busy / (kCoresUsed * ns)};
 }
 
 // Two actors, a thread each, which begin together.
 Rate MeasureTwo(int width, int lstms, double seconds, std::size_t& weights) {
   double rates[2] = {};
   std::barrier begin(2);
+  std::atomic<int> measured{0};
   const auto act = [&](int number) {
     FlushDenormals();
     Actor actor(width, lstms, Split::kTwoActors);
     if (number == 0) weights = actor.weights();
     begin.arrive_and_wait();
     rates[number] = Measure(actor, seconds).steps_per_second;
-    begin.arrive_and_wait();  // neither is alone while the other is measured
+    // The other may still be measured: it gets no free machine for the rest.
+    for (++measured; measured < 2;) actor.Run();
   };
   std::thread second(act, 1);
   act(0);
@@ -172,7 +176,10 @@ Result MeasureParallel(const Site& site) {
       std::vector<std::string> cells = {Grouped(static_cast<std::uint64_t>(width)),
                                         std::to_string(lstms), Grouped(weights)};
       for (const auto& all : rates) cells.push_back(Rounded(Median(all)));
-      const double ratio = Median(rates[2]) / Median(rates[1]);
+      const auto median = [&](Split split) {
+        return Median(rates[static_cast<std::size_t>(split)]);
+      };
+      const double ratio = median(Split::kStages) / median(Split::kTwoActors);
       cells.push_back(fmt::format("{:.2f}", ratio));
       cells.push_back(fmt::format("{:.0f} %", 100 * Median(idles)));
       result.details += Line(cells);

@@ -38,7 +38,7 @@ struct LayerSpec {
 // Throws UserError, with the grammar, if `text` is no layer.
 LayerSpec ParseLayer(const std::string& text);
 
-// Returns the layers bottom up; their shapes are not checked (CheckFits in build_layers.h). Throws
+// Returns the layers bottom up; their shapes are not checked (PlanLayers in build_layers.h). Throws
 // UserError if a width is out of range or a layer cannot be parsed.
 std::vector<LayerSpec> LayersOf(const ModelSpec& spec);
 

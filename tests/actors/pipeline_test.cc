@@ -109,6 +109,25 @@ TEST(PipelineTest, AnExceptionComesToTheOwnerAndEndsTheWork) {
   }
 }
 
+// A job may read what its neighbours have (AddressSanitizer says so if one is gone).
+TEST(PipelineTest, NoStageEndsWhileAnotherIsInAJob) {
+  for (int round = 0; round < 50; ++round) {
+    std::vector<std::unique_ptr<std::vector<int>>> owned(kStages);
+    const auto at = [&](int stage) -> auto& { return owned[static_cast<std::size_t>(stage)]; };
+    Pipeline pipeline(kStages, [&](int stage) { at(stage) = nullptr; });
+    pipeline.Wait(pipeline.Submit(Way::kEach, [&](int stage) {
+      at(stage) = std::make_unique<std::vector<int>>(1000, stage);
+    }));
+    for (int job = 0; job < 20; ++job) {
+      pipeline.Submit(Way::kUp, [&](int stage) {
+        int sum = 0;
+        for (const int value : *at(std::max(stage - 1, 0))) sum += value;
+        EXPECT_EQ(sum, 1000 * std::max(stage - 1, 0));
+      });
+    }
+  }
+}
+
 TEST(PipelineTest, WhatIsUnderWayIsDroppedAtTheEnd) {
   std::atomic<int> done{0};
   {

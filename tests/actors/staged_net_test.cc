@@ -199,6 +199,41 @@ TEST(StagedRollout, PlaysTheGamesOfOneStageAndMakesItsGradients) {
   }
 }
 
+// An env that cannot be played any more, in its third step.
+class Failing final : public envs::VecEnv {
+ public:
+  const envs::EnvSpec& spec() const override { return spec_; }
+  int size() const override { return 64; }
+  void Reset(std::span<float>) override {}
+  void StepAsync(std::span<const std::int32_t>) override {}
+  void StepWait(std::span<float>, std::span<float>, std::span<std::uint8_t>) override {
+    if (++steps_ == 3) throw UserError("the env cannot be played");
+  }
+  void TakeEpisodes(std::vector<envs::EpisodeEnd>&) override {}
+
+ private:
+  const envs::EnvSpec spec_{.name = "failing", .num_actions = 2, .action_names = {"a", "b"}};
+  int steps_ = 0;
+};
+
+// The stages that are still at work read the weights until they are done.
+TEST(StagedRollout, AnErrorWithBlocksUnderWayIsASentence) {
+  const Config config =
+      ParseConfig("", "test.toml",
+                  {"net.kind=mlp", "net.hidden=[256, 256, 256]", "net.stages=3", "actors.groups=3",
+                   "actors.envs_per_actor=192", "actors.unroll=9"});
+  for (int round = 0; round < 5; ++round) {
+    EnvGroups groups;
+    for (int group = 0; group < 3; ++group) groups.push_back(std::make_unique<Failing>());
+    EXPECT_EQ(ErrorOf([&] {
+                Rollout rollout(config, 0, 1, MakeReplica(config, 0), std::move(groups));
+                std::vector<float> gradient(rollout.layout().size());
+                rollout.Run(0.01, gradient);
+              }),
+              "the env cannot be played");
+  }
+}
+
 // starling-actor --envs leaves fewer groups than stages.
 TEST(StagedRollout, WithFewerGroupsThanStagesIsOnlySlower) {
   Config config = StagesOf({"env.name=catch", "net.kind=mlp", "net.hidden=[24, 16, 8]"}, 3, 3);
