@@ -72,6 +72,20 @@ void RunIncarnation(LearnerClient& client, const OwnSettings& own, bool& fresh) 
   }
 }
 
+// What makes stages (net.stages) useless.
+void WarnOfStages(const Config& config, const Replica& replica, std::size_t groups) {
+  const std::int64_t stages = config.net.stages;
+  if (replica.gpu != nullptr && stages > 1 && stages > std::ssize(FindGpus().gpus)) {
+    LogWarn("net.stages = {} is more than there are GPUs: stages on one GPU gain nothing", stages);
+  }
+  if (stages > static_cast<std::int64_t>(groups)) {
+    LogWarn(
+        "net.stages = {} is more than this actor's groups of environments, {}: its stages wait "
+        "for each other",
+        stages, groups);
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Rollout> MakeRollout(Config config, std::uint32_t slot, std::uint32_t life,
@@ -80,6 +94,7 @@ std::unique_ptr<Rollout> MakeRollout(Config config, std::uint32_t slot, std::uin
     const envs::EnvSeed seed{config.run.seed, slot, life};
     Replica replica = MakeReplica(config, slot);
     EnvGroups groups = MakePacedEnvs(config, replica, seed, beat);
+    WarnOfStages(config, replica, groups.size());
     return std::make_unique<Rollout>(config, slot, life, std::move(replica), std::move(groups),
                                      beat);
   };

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "core/error.h"
-#include "core/log.h"
 #include "envs/paced.h"
 #include "envs/registry.h"
 #include "net/backend.h"
@@ -45,11 +44,6 @@ Replica MakeStage(const Config& config, std::uint32_t slot, int stage) {
 
 Replica MakeReplica(const Config& config, std::uint32_t slot) {
   Replica replica = MakeStage(config, slot, 0);
-  const std::size_t gpus = replica.gpu == nullptr ? 0 : FindGpus().gpus.size();
-  if (gpus > 0 && static_cast<std::size_t>(config.net.stages) > gpus) {
-    LogWarn("net.stages = {}, and there are {} GPUs: stages on one GPU gain nothing",
-            config.net.stages, gpus);
-  }
   replica.next = [config, slot](int stage) { return MakeStage(config, slot, stage); };
   return replica;
 }

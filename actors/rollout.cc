@@ -10,7 +10,6 @@
 #include "core/bfloat16.h"
 #include "core/check.h"
 #include "core/clock.h"
-#include "core/log.h"
 
 namespace starling::actors {
 
@@ -44,12 +43,6 @@ std::unique_ptr<net::Model<float>> MakeNet(const Config& config, const Replica& 
   for (const auto& group : groups) {
     blocks.push_back({.first = first, .envs = group->size()});
     first += group->size();
-  }
-  if (static_cast<int>(blocks.size()) < stages) {
-    LogWarn(
-        "net.stages = {}, and this actor has {} group{} of environments: its stages wait for "
-        "each other",
-        stages, blocks.size(), blocks.size() == 1 ? "" : "s");
   }
   return std::make_unique<StagedNet>(spec, stages, replica, batch, std::move(blocks));
 }
