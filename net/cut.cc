@@ -12,9 +12,9 @@
 namespace starling::net {
 namespace {
 
-// Returns the fewest consecutive parts of `work` (bottom up) whose sums are at most `most`, as the
-// first layer of each; no part is empty. The layers that are left when `stages` - 1 parts are
-// closed go to the last.
+// Cuts `work` (bottom up) into so many consecutive parts, none of them empty, and returns the first
+// layer of each. A part ends before the layer that would take its sum above `most`; the layers that
+// are left go to the last part.
 std::vector<std::size_t> Fill(const std::vector<std::int64_t>& work, std::size_t stages,
                               std::int64_t most) {
   std::vector<std::size_t> begins{0};

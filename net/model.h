@@ -65,7 +65,7 @@ class Model {
   // The same for all envs.
   virtual void Forward(std::span<const T> parameters, int step) = 0;
   // A net in stages computes a block in the background: whether its logits and values are there,
-  // and waits for them. Both throw what a stage threw.
+  // and waits for them. Both throw the exception of a stage that failed.
   virtual bool Ready(const Block& /*block*/) { return true; }
   virtual void Await(const Block& /*block*/) {}
   // Makes the state after `step` the one that step 0 continues from.
