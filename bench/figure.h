@@ -72,6 +72,7 @@ Result MeasureEfficiency(const Site& site);
 Result MeasureGroups(const Site& site);
 Result MeasureMirrored(const Site& site);
 Result MeasureParallel(const Site& site);
+Result MeasureWays(const Site& site);
 Result MeasureTime(const Site& site);
 Result MeasureStartup(const Site& site);
 Result MeasureWire(const Site& site);

@@ -39,6 +39,7 @@ constexpr Figure kFigures[] = {
     {"groups", MeasureGroups},
     {"mirrored", MeasureMirrored},
     {"parallel", MeasureParallel},
+    {"ways", MeasureWays},
     {"time", MeasureTime},
     {"startup", MeasureStartup},
     {"wire", MeasureWire},

@@ -7,11 +7,14 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "actors/actor.h"
 #include "learner/apply/schedule.h"
+#include "net/norm.h"
+#include "results/statistics.h"
 #include "results/trained.h"
 #include "tests/mirror/thread_world.h"
 #include "tests/support/temp_dir.h"
@@ -83,8 +86,17 @@ class RankTest : public testing::Test {
   const TempDir dir_;
 };
 
-// A loop over three rollouts and one applier, which adds whole gradients up itself.
-std::vector<float> WeightsOfOneLoop(const Config& config, std::uint64_t updates) {
+struct Looped {
+  std::vector<float> weights;
+  std::uint64_t updates = 0, refused = 0;
+  std::uint64_t held = 0;  // turns in which gradients waited for the next one of a refused rank
+  std::vector<double> norms{};  // of all gradients
+};
+
+// A loop over three rollouts and one applier, which adds whole gradients up itself. A gradient above
+// updates.max_norm is refused: its rollout plays again for this update if it was the first to
+// arrive, else the update lacks it (Judge::GrantOrQueue).
+Looped LoopOf(const Config& config) {
   const auto net = results::InitialNetOf(config);
   const std::size_t floats = net.layout.size();
   learner::Lives lives(1, std::nullopt);
@@ -98,26 +110,41 @@ std::vector<float> WeightsOfOneLoop(const Config& config, std::uint64_t updates)
       ApplyMode::kLanes,
       {.threads = 1, .optimizer = learner::MakeOptimizerSpec(config.optimizer), .size = floats},
       net.initial, {}, snapshot, {.term = 1}, [&] { done.Notify(); });
-  std::vector<float> weights = net.initial;
-  for (std::uint64_t version = 1; version <= updates; ++version) {
-    const std::uint64_t steps = (version - 1) * kSamples * kRanks;
-    learner::Update update;
-    update.version = version;
-    update.optimizer_step = version;
-    update.lr = learner::LearningRate(config.optimizer, config.run.steps, steps, kSamples * kRanks);
-    update.meta = {.term = 1, .version = version};
+  Looped looped{.weights = net.initial};
+  for (std::uint64_t steps = 0; steps < config.run.steps;) {
+    // 1. Every rollout plays on the same weights.
     std::vector<std::vector<float>> gradients(kRanks, std::vector<float>(floats));
-    for (std::uint32_t slot = 0; slot < kRanks; ++slot) {
-      std::ranges::copy(weights, rollouts[slot]->weights().begin());
-      rollouts[slot]->Run(learner::EntropyCoef(config.loss, config.run.steps, steps),
-                          gradients[slot]);
-      update.gradients.push_back({.values = gradients[slot]});
+    std::set<std::uint32_t> held;
+    std::vector<std::uint32_t> playing = {0, 1, 2};
+    while (!playing.empty()) {
+      std::vector<std::uint32_t> again;
+      for (const std::uint32_t slot : playing) {
+        std::ranges::copy(looped.weights, rollouts[slot]->weights().begin());
+        rollouts[slot]->Run(learner::EntropyCoef(config.loss, config.run.steps, steps),
+                            gradients[slot]);
+        looped.norms.push_back(net::CheckFinite(gradients[slot]).norm);
+        if (looped.norms.back() <= config.updates.max_norm) {
+          held.insert(slot);
+        } else if (++looped.refused; held.empty()) {
+          again.push_back(slot);
+        }
+      }
+      looped.held += again.empty() || held.empty() ? 0 : 1;
+      playing = again;
     }
+    // 2. One update, in the order of slots.
+    learner::Update update;
+    for (const std::uint32_t slot : held) update.gradients.push_back({.values = gradients[slot]});
+    const std::uint64_t samples = kSamples * update.gradients.size();
+    update.version = update.optimizer_step = ++looped.updates;
+    update.lr = learner::LearningRate(config.optimizer, config.run.steps, steps, samples);
+    update.meta = {.term = 1, .version = update.version};
+    steps += samples;
     EXPECT_TRUE(applier->Submit(&update));
     while (!applier->Idle()) std::this_thread::yield();
-    weights = applier->CaptureNow().weights;
+    looped.weights = applier->CaptureNow().weights;
   }
-  return weights;
+  return looped;
 }
 
 TEST_F(RankTest, ThreeRanksMakeTheBitsOfOneLoop) {
@@ -129,7 +156,7 @@ TEST_F(RankTest, ThreeRanksMakeTheBitsOfOneLoop) {
   EXPECT_TRUE(ended.status.gradients.AddUp());
   EXPECT_EQ(ended.status.staleness.max, 0u);
   EXPECT_EQ(Newest().version, 20u);
-  EXPECT_EQ(Newest().weights, WeightsOfOneLoop(config, 20));
+  EXPECT_EQ(Newest().weights, LoopOf(config).weights);
 }
 
 TEST_F(RankTest, AnyRankThatIsToldToStopStopsAll) {
@@ -149,7 +176,25 @@ TEST_F(RankTest, AStoppedRunGoesOnToTheSameBits) {
   EXPECT_THAT(ended.over, testing::Each(true));
   EXPECT_EQ(ended.status.term, 5u);
   EXPECT_EQ(ended.status.breaks, 0u);
-  EXPECT_EQ(Newest().weights, WeightsOfOneLoop(config, 20));
+  EXPECT_EQ(Newest().weights, LoopOf(config).weights);
+}
+
+// A refused rank plays again while the others are held, or its gradient is missing.
+TEST_F(RankTest, RefusedGradientsAreReplacedOrMissing) {
+  // A limit that about every fifth gradient exceeds.
+  Config config = ConfigOf(20, {"optimizer.clip_norm=0"});
+  config.updates.max_norm = results::Quantile(LoopOf(config).norms, 0.8);
+  const Looped looped = LoopOf(config);
+  ASSERT_GT(looped.held, 0u);
+  ASSERT_GT(looped.refused, looped.held);
+  const Ended ended = Run(config);
+  EXPECT_THAT(ended.over, testing::Each(true));
+  EXPECT_EQ(ended.status.updates, looped.updates);
+  EXPECT_THAT(ended.status.gradients.dropped,
+              testing::ElementsAre(testing::Pair("norm_too_large", looped.refused)));
+  EXPECT_TRUE(ended.status.gradients.AddUp());
+  EXPECT_EQ(ended.status.staleness.max, 0u);
+  EXPECT_EQ(Newest().weights, looped.weights);
 }
 
 // All engines refuse the same gradients, and nobody waits for an update.

@@ -91,6 +91,30 @@ TEST_F(StartTest, ARunThatEndedBehindAGapLostNothing) {
   }
 }
 
+// Ranks with their states repeat the updates that the checkpoint lacks.
+TEST_F(StartTest, RanksLoseNothingUnlessTheirSettingsChange) {
+  const std::string ranks = "updates.exchange=allreduce\nstaleness.bound=0\n";
+  for (const auto& [now, states, said] :
+       {std::tuple{ranks, true, "; nothing is lost: the ranks make the updates after it again\n"},
+        {ranks, false, "; what came after it may be lost"},
+        {ranks + "optimizer.lr=0.5\n", true, "; what came after it may be lost"},
+        {std::string(kUseSgd), true, "; what came after it may be lost"}}) {
+    const TempDir run;
+    CheckpointContent content{
+        .state = {.version = 7, .weights = SmallNet().initial, .optimizer_state = {}},
+        .counters = Counters{}.Save(),
+        .journal_whole = false};
+    if (states) content.actors.emplace();
+    content.state.term = ClaimTerm(run / "checkpoints", std::nullopt);
+    const Config before = MakeConfig(now == kUseSgd ? kUseSgd : ranks);
+    WriteCheckpoint(run / "checkpoints",
+                    CheckpointOf(before, SmallNet().layout, std::move(content)));
+    testing::internal::CaptureStderr();
+    FindStart(MakeConfig(now), SmallNet(), run.path(), /*resume=*/true);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr(said)) << now << states;
+  }
+}
+
 TEST_F(StartTest, WithoutRoomForItsClaimAResumedRunWaits) {
   const Config config = MakeConfig(kUseSgd);
   const TempDir run;
