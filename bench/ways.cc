@@ -5,8 +5,12 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <list>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +53,8 @@ std::vector<TrainingWay> WaysToTrain() {
 }
 
 constexpr double kScore = 10;
+constexpr int kWaysSeeds = 3;
+constexpr int kActorsOverTcp = 4;
 
 // The runs of one way.
 struct Trained {
@@ -81,8 +87,6 @@ struct Fleet {
   std::uint64_t steps = 0;
   Settings settings{};
 };
-
-constexpr int kWaysSeeds = 3;
 
 void MeasureWay(const Site& site, const Fleet& fleet, const TrainingWay& way, int seed,
                 Trained& trained, Json& json) {
@@ -149,7 +153,7 @@ void MeasureFleet(const Site& site, const Fleet& fleet, Result& result) {
 
 // ---- 2. bytes
 
-// Bytes that this machine has sent to itself so far.
+// Bytes that the loopback device has carried so far.
 std::uint64_t LoopbackBytes() {
   std::ifstream devices("/proc/net/dev");
   for (std::string word; devices >> word;) {
@@ -159,26 +163,27 @@ std::uint64_t LoopbackBytes() {
   throw std::runtime_error("/proc/net/dev has no loopback device");
 }
 
-// MPI's messages between processes of one machine, which take shared memory otherwise.
-struct MpiOverTcp {
-  MpiOverTcp() {
-    ::setenv("OMPI_MCA_pml", "ob1", 1);
-    ::setenv("OMPI_MCA_btl", "self,tcp", 1);
-    ::setenv("OMPI_MCA_btl_tcp_if_include", "lo", 1);
+// A variable of the environment, for the children.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) {
+    if (const char* before = ::getenv(name)) before_ = before;
+    ::setenv(name, value, 1);
   }
-  ~MpiOverTcp() {
-    for (const char* name : {"OMPI_MCA_pml", "OMPI_MCA_btl", "OMPI_MCA_btl_tcp_if_include"}) {
-      ::unsetenv(name);
-    }
-  }
-  MpiOverTcp(const MpiOverTcp&) = delete;
-  MpiOverTcp& operator=(const MpiOverTcp&) = delete;
+  ~Variable() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* const name_;
+  std::optional<std::string> before_;
 };
 
 // Everything travels over tcp, on this machine: its loopback counts the bytes.
 void MeasureBytes(const Site& site, Result& result) {
-  constexpr int kActorsOverTcp = 4;
-  const MpiOverTcp over_tcp;
+  // MPI's messages between processes of one machine take shared memory otherwise.
+  const Variable layer("OMPI_MCA_pml", "ob1"), transports("OMPI_MCA_btl", "self,tcp"),
+      device("OMPI_MCA_btl_tcp_if_include", "lo");
   const std::filesystem::path config = site.shipped / "breakout.toml";
   const auto net = results::InitialNetOf(LoadConfig(config));
   const double gradient_bytes = static_cast<double>(4 * net.layout.size());

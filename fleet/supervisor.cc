@@ -128,11 +128,18 @@ class Supervisor {
     if (finish_) io_.stop();
   }
 
-  void Perform(const StartRedo&) {
+  void Perform(const StartRedo& start) {
+    std::vector<std::string> arguments = {"replay",
+                                          options_.run_dir.string(),
+                                          "--from-checkpoint",
+                                          "--write",
+                                          "--redo-s",
+                                          fmt::format("{}", options_.redo_s),
+                                          "--status-fd",
+                                          std::to_string(kStatusFd)};
+    if (start.restart) arguments.emplace_back("--restart");
     StartChild(kRedoSlot, {.program = options_.redo_program,
-                           .arguments = {"replay", options_.run_dir.string(), "--from-checkpoint",
-                                         "--write", "--redo-s", fmt::format("{}", options_.redo_s),
-                                         "--status-fd", std::to_string(kStatusFd)},
+                           .arguments = std::move(arguments),
                            .status_pipe = true,
                            .death_signal = SIGKILL});
   }

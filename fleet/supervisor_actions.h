@@ -29,7 +29,6 @@ struct PolicyLimits {
   int actor_deaths = 10;               // in a row in *every* slot, before a first accepted gradient
   int slot_deaths = 15;                // the same in one slot
   bool needs_every_slot = false;       // a slot that is given up ends the run
-  bool learner_repeats = false;        // a killed learner makes its updates again: no redo
   // A learner reports several times a second. One that has not for this long is warned of, and one
   // that has not for `hang_ms` is killed. So is an actor that `hang_ms` long was no member.
   std::int64_t silent_ms = 5'000;
@@ -54,7 +53,8 @@ struct StartLearner {
   bool resume = false;
   friend bool operator==(const StartLearner&, const StartLearner&) = default;
 };
-struct StartRedo {  // of the updates that came after the newest cut
+struct StartRedo {       // of the updates that came after the newest cut
+  bool restart = false;  // a process of this supervisor made them, with the same settings
   friend bool operator==(const StartRedo&, const StartRedo&) = default;
 };
 struct StartActor {

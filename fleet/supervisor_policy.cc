@@ -183,11 +183,7 @@ void SupervisorPolicy::RestartLearner(std::int64_t now_ms, Actions& out) {
     if (!actor.alive && !actor.start_ms && !actor.given_up) actor.start_ms = now_ms;
   }
   learner_.start_ms.reset();
-  if (limits_.learner_repeats) {
-    BringUpFleet(/*resume=*/true, out);
-  } else {
-    redo_.Start(now_ms, /*first=*/false, out);
-  }
+  redo_.Start(now_ms, /*first=*/false, out);
 }
 
 Actions SupervisorPolicy::OnEvaluatorExit(std::int64_t now_ms, int pid, const ChildExit& exit,

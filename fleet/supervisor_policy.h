@@ -12,9 +12,7 @@
 //  - A learner that died is restarted from its last checkpoint. Before that, and before the first
 //    learner of a resumed run, a redo (fleet/redo_policy.h) replays the updates after that
 //    checkpoint. The actors of a resumed run start after it. After `learner_deaths` deaths in a row
-//    without an applied update the run fails, and if the redo forbids a learner. Ranks make the
-//    same updates again as fast as they made them (`learner_repeats`), so they need no redo after a
-//    death.
+//    without an applied update the run fails, and if the redo forbids a learner.
 //  - Actors from elsewhere, in slots above ours, count when the learner welcomes them. A second
 //    actor in a slot within a term counts as a restart.
 //  - An actor that leaves with status 0 while the run goes on is replaced after `left_actor_ms`.

@@ -257,9 +257,7 @@ int RunTrain(const TrainOptions& options) {
                  .actors = options.no_actors || !plan.learner.has_actors ? 0 : facts.actors,
                  .facts = facts,
                  .screen = options.progress == ShowProgress::kScreen,
-                 .limits = {.needs_every_slot = facts.bound == 0,
-                            .learner_repeats = !plan.learner.has_actors &&
-                                               results::WhyNotExact(plan.config).empty()}},
+                 .limits = {.needs_every_slot = facts.bound == 0}},
                 log, console);
   RemoveLeftovers(plan.config, log);
   if (!FindAgain(held_dir, plan, result, log)) return result.exit_status;

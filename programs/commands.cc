@@ -174,6 +174,7 @@ void AddReplay(CLI::App& app, replay::ReplayOptions& options) {
     replay.add_option(name, *value)->group("");  // the supervisor's
   }
   replay.add_option("--redo-s", options.redo_s)->group("");
+  replay.add_flag("--restart", options.restart)->group("");
 }
 
 void AddSimulate(CLI::App& app, Options& options) {

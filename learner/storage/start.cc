@@ -186,17 +186,15 @@ Start FindStart(const Config& config, const InitialNet& net, const std::filesyst
   LastGoodResult last = LastGood(dir);
   for (const std::string& why : last.rejected) LogWarn("{}", why);
   const bool whole = last.checkpoint->journal_whole;
-  const bool same_settings = last.checkpoint->config == ToToml(config);
   Start start = FromCheckpoint(config, *std::move(last.checkpoint), last.path);
-  std::string lost = WhatIsLost(run_dir, start, whole), kept = "nothing is lost";
-  const bool ranks = config.updates.exchange == Exchange::kAllreduce;
-  if (!lost.empty() && ranks && start.actors && same_settings) {
-    lost.clear();
-    kept += ": the ranks make the updates after it again";
-  }
-  LogLine(lost.empty() ? LogLevel::kInfo : LogLevel::kWarn,
+  const std::string lost = WhatIsLost(run_dir, start, whole);
+  const bool again = config.updates.exchange == Exchange::kAllreduce && start.actors;
+  LogLine(lost.empty() || again ? LogLevel::kInfo : LogLevel::kWarn,
           fmt::format("resuming from {} (version {}, {} steps); {}", last.path.string(),
-                      start.state.version, start.state.steps, lost.empty() ? kept : lost));
+                      start.state.version, start.state.steps,
+                      lost.empty() ? "nothing is lost"
+                      : again      ? "the ranks make what came after it again"
+                                   : lost));
   start.state.term =
       ClaimOrWait(dir, CheckpointId{start.state.term, start.state.version}, await_room);
   return start;

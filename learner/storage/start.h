@@ -59,9 +59,9 @@ class GaveUp : public std::runtime_error {
 void CheckStart(const Config& config, const InitialNet& net, const std::filesystem::path& run_dir,
                 bool resume);
 
-// Calls CheckStart, then returns the start in a new term. Logs the checkpoint that it resumes, what
-// is lost after it, and the damaged ones that it skips. Nothing is lost to ranks
-// (updates.exchange) that go on with their states and settings: they make the same updates again. While a full disk has no room for the claim of the term, a
+// Calls CheckStart, then returns the start in a new term. Logs the checkpoint that it resumes, the
+// damaged ones that it skips, and what is lost. Ranks (updates.exchange) with their states make
+// again what came after the checkpoint. While a full disk has no room for the claim of the term, a
 // resumed run calls `await_room`, which waits a little and returns false to give up.
 Start FindStart(const Config& config, const InitialNet& net, const std::filesystem::path& run_dir,
                 bool resume, const std::function<bool()>& await_room = {});

@@ -202,16 +202,6 @@ TEST(PolicyTest, ARunThatNeedsEverySlotEndsWithOneThatIsGivenUp) {
                   "needs every actor: no such map"));
 }
 
-TEST(PolicyTest, ALearnerThatRepeatsItsUpdatesNeedsNoRedo) {
-  SupervisorPolicy policy({.learner_repeats = true}, 0, 1000, /*resume=*/true, "run/log");
-  EXPECT_THAT(Deeds(policy.Start(0)), Are(StartRedo{}));  // the settings may have changed
-  EXPECT_THAT(Deeds(policy.OnRedoExit(1, 75, Exit(kExitDone))), Are(StartLearner{true}));
-  policy.OnStatus(10, StatusAt(0));
-  policy.OnStatus(11, StatusAt(160));
-  EXPECT_THAT(Deeds(policy.OnLearnerExit(20, 76, kKilled9)), Are(StartLearner{true}));
-  EXPECT_EQ(policy.counts().learner_restarted, 1u);
-}
-
 TEST_F(PolicyOfTwo, OperatorsMistakeOfAnActorEndsTheRunWithTwo) {
   EXPECT_THAT(Deeds(policy_.OnActorExit(10, 0, 77, Exit(2), "no such plug-in")),
               Are(SendSignal{kLearnerSlot, SIGTERM}));

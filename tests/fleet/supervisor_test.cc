@@ -135,6 +135,7 @@ TEST_F(SupervisorTest, ARedoRunsBeforeEachLearnerThatGoesOn) {
               "redo replay " + dir_.path().string() +
                   " --from-checkpoint --write --redo-s 30 --status-fd 3 --parent " +
                   std::to_string(pid_));
+  EXPECT_THAT(dir_.Lines("arguments"), Contains(HasSubstr("redo-s 30 --status-fd 3 --restart")));
   EXPECT_THAT(dir_.Read("screen"), HasSubstr("redo: a damaged file"));
   EXPECT_EQ(dir_.Read("called"), "10") << "once, after the redo and before the learner";
   EXPECT_EQ(Result()["learner_restarted"], 1);

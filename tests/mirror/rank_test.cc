@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <numeric>
 #include <set>
 #include <string>
 #include <vector>
@@ -93,7 +94,7 @@ struct Looped {
   std::vector<double> norms{};  // of all gradients
 };
 
-// A loop over three rollouts and one applier, which adds whole gradients up itself. A gradient above
+// A loop over all rollouts and one applier, which adds whole gradients up itself. A gradient above
 // updates.max_norm is refused: its rollout plays again for this update if it was the first to
 // arrive, else the update lacks it (Judge::GrantOrQueue).
 Looped LoopOf(const Config& config) {
@@ -115,7 +116,8 @@ Looped LoopOf(const Config& config) {
     // 1. Every rollout plays on the same weights.
     std::vector<std::vector<float>> gradients(kRanks, std::vector<float>(floats));
     std::set<std::uint32_t> held;
-    std::vector<std::uint32_t> playing = {0, 1, 2};
+    std::vector<std::uint32_t> playing(kRanks);
+    std::iota(playing.begin(), playing.end(), 0u);
     while (!playing.empty()) {
       std::vector<std::uint32_t> again;
       for (const std::uint32_t slot : playing) {

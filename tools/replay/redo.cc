@@ -131,6 +131,7 @@ class Redo {
     if (lost_.updates == 0 && !why_not.empty()) return kExitDone;
     try {
       if (!why_not.empty()) throw Impossible(why_not);
+      if (RanksDoAgain()) return kExitDone;
       DoAgain();
     } catch (const Unwritten& error) {
       LogError("{}; {} not lost yet: free space there, or mend what is wrong, then --resume",
@@ -161,6 +162,23 @@ class Redo {
       return "checkpoint.exact = false, so no checkpoint has the states of its actors";
     }
     return results::WhyNotReplayed(config_);
+  }
+
+  // Whether the ranks that start next make the same updates again: all of them have their states.
+  bool RanksDoAgain() const {
+    const bool ranks = config_.updates.exchange == Exchange::kAllreduce;
+    if (!options_.restart || !ranks || !newest_.checkpoint) return false;
+    const std::filesystem::path path = learner::ActorStatesPath(newest_.path);
+    if (!std::filesystem::exists(path)) return false;
+    try {
+      const std::size_t states = learner::ReadActorStates(path).actors.size();
+      if (version() > 0 && states != static_cast<std::size_t>(config_.actors.count)) return false;
+    } catch (const std::runtime_error&) {
+      return false;  // damaged
+    }
+    LogInfo("{} after {} are left to the ranks, which make the same ones again",
+            Counted(lost_, steps()), NameOf(newest_));
+    return true;
   }
 
   // Throws std::runtime_error with the reason if it cannot.

@@ -42,6 +42,7 @@ struct ReplayOptions {
   int status_fd = -1;              // for its progress
   int parent = 0;                  // process id of the supervisor
   std::optional<double> redo_s{};  // of the configuration that the run goes on with
+  bool restart = false;            // its learner has died: the run goes on with the same settings
 };
 
 // Returns the exit status: kExitDone if the weights equal the run's, bit for bit, at every hash and

@@ -33,8 +33,13 @@ class RedoTest : public testing::Test {
   int Redo(
       const Clock& clock = SteadyClock(),
       const std::function<bool()>& wait = [] { return false; }) {
-    testing::internal::CaptureStderr();
     ReplayOptions options;
+    return Redo(options, clock, wait);
+  }
+  int Redo(
+      ReplayOptions options, const Clock& clock = SteadyClock(),
+      const std::function<bool()>& wait = [] { return false; }) {
+    testing::internal::CaptureStderr();
     options.run_dir = run_.dir.path();
     const int status = RunRedo(options, clock, {.for_room = wait, .for_lock = wait});
     said_ = testing::internal::GetCapturedStderr();
@@ -69,8 +74,9 @@ class RedoTest : public testing::Test {
     EXPECT_EQ(written.counters, whole.counters);
   }
   // Changes the configuration of the run.
-  void Set(const std::string& setting) {
-    run_.dir.Write("config.toml", ToToml(LoadConfig(run_.dir / "config.toml", {setting})));
+  void Set(const std::string& setting) { Set(std::vector{setting}); }
+  void Set(const std::vector<std::string>& settings) {
+    run_.dir.Write("config.toml", ToToml(LoadConfig(run_.dir / "config.toml", settings)));
   }
 
   JournalledRun run_;

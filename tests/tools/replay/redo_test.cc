@@ -54,6 +54,32 @@ TEST_F(RedoTest, ACheckpointWithoutStatesGetsThem) {
   EXPECT_EQ(ReadFile(At(5)), before);
 }
 
+// Ranks are started next, with their states: they make the same updates, all at once.
+TEST_F(RedoTest, AfterADeathUpdatesAreLeftToRanks) {
+  Set({"actors.count=2", "updates.exchange=allreduce", "staleness.bound=0"});
+  ReplayOptions restart;
+  restart.restart = true;
+  EXPECT_EQ(Redo(restart), kExitDone);
+  EXPECT_THAT(said_, HasSubstr("3 updates (60 steps) after checkpoints/t0001-v000000000002."
+                               "safetensors are left to the ranks, which make the same ones "));
+  EXPECT_THAT(Checkpoints(), ElementsAre(At(2)));
+  // Not where one of them would have no state, and not before a resume, which may have changed
+  // settings.
+  std::filesystem::resize_file(learner::ActorStatesPath(At(2)), 40);
+  EXPECT_NE(Redo(restart), kExitDone);
+  EXPECT_THAT(said_, testing::Not(HasSubstr("left to the ranks")));
+  learner::WriteCheckpoint(run_.checkpoints(), run_.CheckpointAt(2, cut_));
+  Set("actors.count=3");
+  Redo(restart);
+  EXPECT_THAT(said_, testing::Not(HasSubstr("left to the ranks")));
+}
+
+TEST_F(RedoTest, AResumedRunOfRanksIsRedone) {
+  Set({"actors.count=2", "updates.exchange=allreduce", "staleness.bound=0"});
+  EXPECT_EQ(Redo(), kExitDone) << said_;
+  EXPECT_THAT(said_, HasSubstr("redoing 3 updates"));
+}
+
 // An orderly stop that found no cut: actors had played on, and died.
 TEST_F(RedoTest, ACheckpointFurtherBehindItsUpdateIsReplaced) {
   run_.Die(0), run_.Die(1);
