@@ -9,7 +9,6 @@
 #include "bench/figure.h"
 #include "bench/stats.h"
 #include "bench/training_run.h"
-#include "core/child.h"
 
 namespace starling::bench {
 namespace {
@@ -57,9 +56,10 @@ Row MeasureFleet(const Site& site, const Fleet& fleet, Json& json) {
 
 Result MeasureMirrored(const Site& site) {
   Result result;
-  if (FindProgram("mpirun").empty()) {
+  if (!HasRanks(site)) {
     result.rows.push_back({.what = "Steps/s without a learner",
-                           .measured = "not measured: there is no mpirun (scripts/setup --mpi)"});
+                           .measured = "not measured: there is no mpirun, or no starling-rank "
+                                       "(scripts/setup --mpi, scripts/build)"});
     return result;
   }
   for (const Fleet& fleet : {Fleet{"breakout", 2, 400'000, 0.9}, Fleet{"breakout", 4, 400'000, 0.9},

@@ -263,6 +263,10 @@ double Evaluate(const Site& site, const TrainingRun& run, int episodes) {
   throw std::runtime_error(fmt::format("no mean_return in the output:\n{}", fmt::join(said, "\n")));
 }
 
+bool HasRanks(const Site& site) {
+  return !FindProgram("mpirun").empty() && fs::exists(site.programs / "starling-rank");
+}
+
 void Tell(const std::string& line) { std::fprintf(stderr, "bench: %s\n", line.c_str()); }
 
 }  // namespace starling::bench

@@ -135,6 +135,9 @@ std::optional<double> ResidentMb(int pid);
 // Returns the mean return over fresh episodes.
 double Evaluate(const Site& site, const TrainingRun& run, int episodes);
 
+// Whether runs without a learner can be started: there is an mpirun, and the program of ranks.
+bool HasRanks(const Site& site);
+
 // Writes a line to standard error, to show the progress.
 void Tell(const std::string& line);
 

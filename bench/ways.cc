@@ -18,7 +18,6 @@
 #include "bench/figure.h"
 #include "bench/stats.h"
 #include "bench/training_run.h"
-#include "core/child.h"
 #include "core/text.h"
 #include "results/run_record.h"
 #include "results/trained.h"
@@ -36,7 +35,7 @@ struct TrainingWay {
   bool staged = false;
 };
 
-std::vector<TrainingWay> WaysToTrain() {
+std::vector<TrainingWay> WaysToTrain(const Site& site) {
   const std::string sync = "staleness.bound=0";
   std::vector<TrainingWay> ways = {
       {.name = "a learner, unbounded", .settings = {"staleness.bound=\"unbounded\""}},
@@ -46,7 +45,7 @@ std::vector<TrainingWay> WaysToTrain() {
       {.name = "two stages",
        .settings = {"staleness.bound=\"unbounded\"", "net.stages=2", "actors.groups=2"},
        .staged = true}};
-  if (FindProgram("mpirun").empty()) {
+  if (!HasRanks(site)) {
     std::erase_if(ways, [](const TrainingWay& way) { return way.mpi; });
   }
   return ways;
@@ -117,7 +116,7 @@ void MeasureWay(const Site& site, const Fleet& fleet, const TrainingWay& way, in
 void MeasureFleet(const Site& site, const Fleet& fleet, Result& result) {
   // 1. Train: the ways take turns.
   const int seeds = site.quick ? 1 : kWaysSeeds;
-  const std::vector<TrainingWay> ways = WaysToTrain();
+  const std::vector<TrainingWay> ways = WaysToTrain(site);
   std::vector<Trained> trained(ways.size());
   for (int seed = 1; seed <= seeds; ++seed) {
     for (std::size_t i = 0; i < ways.size(); ++i) {
@@ -188,7 +187,7 @@ void MeasureBytes(const Site& site, Result& result) {
   const auto net = results::InitialNetOf(LoadConfig(config));
   const double gradient_bytes = static_cast<double>(4 * net.layout.size());
   std::vector<std::string> said;
-  for (const TrainingWay& way : WaysToTrain()) {
+  for (const TrainingWay& way : WaysToTrain(site)) {
     TrainingPlan plan{.name = fmt::format("ways, bytes, {}", way.name),
                       .overrides = {Set("actors.count", kActorsOverTcp),
                                     Set("run.steps", site.quick ? 16'000 : 160'000)},

@@ -145,9 +145,8 @@ class Supervisor {
   }
 
   void Perform(const StartLearner& start) {
-    if (options_.before_learner && !std::exchange(learner_started_, true)) {
-      options_.before_learner();
-    }
+    const bool restart = std::exchange(learner_started_, true);
+    if (options_.before_learner && !restart) options_.before_learner();
     const LearnerCommand& learner = options_.learner;
     if (!learner.mpi_files.empty()) wire::RuntimeDir::Clear(learner.mpi_files);
     ChildSpec spec{.program = learner.program,
@@ -160,6 +159,7 @@ class Supervisor {
     // It may have died before its first checkpoint.
     if (start.resume && results::HasCheckpoint(options_.run_dir))
       spec.arguments.push_back("--resume");
+    if (restart && !learner.has_actors) spec.arguments.push_back("--restart");
     spec.arguments.insert(spec.arguments.end(), {"--status-fd", std::to_string(kStatusFd)});
     StartChild(kLearnerSlot, std::move(spec));
   }
@@ -273,7 +273,7 @@ class Supervisor {
 
   void Ended(int slot, int pid, const ChildExit& exit, const std::string& reason) {
     if (slot == kLearnerSlot) {
-      Do(policy_.OnLearnerExit(NowMs(), pid, exit, reason));
+      Do(policy_.OnLearnerExit(NowMs(), pid, OfRanks(exit), reason));
     } else if (slot == kRedoSlot) {
       Do(policy_.OnRedoExit(NowMs(), pid, exit, reason));
     } else if (slot == kEvaluatorSlot) {
@@ -282,6 +282,13 @@ class Supervisor {
     } else {
       Do(policy_.OnActorExit(NowMs(), slot, pid, exit, reason));
     }
+  }
+
+  // mpirun ends with 128 + signal where a rank was killed.
+  ChildExit OfRanks(const ChildExit& exit) const {
+    const bool killed = exit.how == ChildExit::How::kExited && exit.code > 128;
+    if (options_.learner.has_actors || !killed) return exit;
+    return {ChildExit::How::kKilled, exit.code - 128};
   }
 
   void AwaitSignal() {

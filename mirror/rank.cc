@@ -14,6 +14,7 @@
 #include "core/log.h"
 #include "core/process.h"
 #include "core/state_bytes.h"
+#include "core/text.h"
 #include "net/norm.h"
 #include "wire/socket.h"
 
@@ -54,6 +55,7 @@ Rank::Rank(World& world, const Config& config, net::ParameterLayout layout,
       options_(std::move(options)),
       cut_at_start_(message.start.actors ? std::optional(message.start.state.version)
                                          : std::nullopt),
+      reached_(message.start.reached),
       exact_(message.exact),
       all_reduce_(world, layout_.size(), config.wire.gradient),
       snapshot_(MakeSnapshot(config_, layout_, run, message.start.state.term)),
@@ -314,6 +316,12 @@ void Rank::End() {
   if (engine_.published() != cut_at_start_) {
     if (last.actors && !AddStates(*last.actors)) last.actors.reset();
     if (books_) books_->SaveLast(std::move(last), times_);
+  }
+  if (books_ && engine_.published() < reached_) {
+    LogWarn(
+        "the run had come to version {} before a rank died, and stops at {}: --resume with the "
+        "same settings makes these updates again",
+        Grouped(reached_), Grouped(engine_.published()));
   }
   if (books_) books_->ReportEnd(Moment::kEnd, times_);
   Bytes done;

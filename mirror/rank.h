@@ -77,6 +77,7 @@ class Rank {
   const net::ParameterLayout layout_;
   const RankOptions options_;
   const std::optional<std::uint64_t> cut_at_start_;  // version of the cut that it goes on from
+  const std::uint64_t reached_;                      // Start::reached
   const bool exact_;
   const SteadyClock real_;
   RunningClock clock_{real_};

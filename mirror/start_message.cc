@@ -48,6 +48,7 @@ struct Packed {
     Text(bytes, counters);
     if (bytes.reading()) message.start.counters = learner::Counters::Restore(counters);
     Text(bytes, message.start.checkpoint);
+    bytes(message.start.reached);
     bool states = message.start.actors.has_value();
     bytes(states);
     if (!states) return;

@@ -31,6 +31,7 @@ void AddOptions(CLI::App& app, RunOptions& options) {
   app.add_option("--set", options.overrides, "section.key=value; repeatable")
       ->allow_extra_args(false);
   app.add_flag("--resume", options.resume, "continue from the last good checkpoint");
+  app.add_flag("--restart", options.restart)->group("");  // the supervisor's
   app.add_option("--status-fd", options.status_fd, "descriptor for status lines (JSON)");
   app.add_option("--parent", options.parent, "process id of the supervisor");
 }

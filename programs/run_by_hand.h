@@ -25,6 +25,7 @@ struct RunOptions {
   std::string config, run_dir;
   std::vector<std::string> overrides;
   bool resume = false;
+  bool restart = false;  // the supervisor has started this run before, with the same settings
   int status_fd = -1;
   int parent = 0;
 

@@ -68,13 +68,14 @@ Root Prepare(const RunOptions& options, int ranks, int stop_fd) {
   root.run.emplace(mirror::HoldRun(config, options.run_dir));
   const auto net =
       options.resume ? results::InitialNetToResume(config) : results::InitialNetOf(config);
-  root.message = {.config = ToToml(config),
-                  .session = std::max(1u, static_cast<std::uint32_t>(std::random_device()())),
-                  .fingerprint = net.layout.fingerprint(),
-                  .exact = results::WhyNotExact(config).empty(),
-                  .redo = results::WhyNotReplayed(config).empty(),
-                  .start = learner::FindStart(config, net, options.run_dir, options.resume,
-                                              learner::RoomWait(options.run_dir, stop_fd))};
+  root.message = {
+      .config = ToToml(config),
+      .session = std::max(1u, static_cast<std::uint32_t>(std::random_device()())),
+      .fingerprint = net.layout.fingerprint(),
+      .exact = results::WhyNotExact(config).empty(),
+      .redo = results::WhyNotReplayed(config).empty(),
+      .start = learner::FindStart(config, net, options.run_dir, options.resume,
+                                  learner::RoomWait(options.run_dir, stop_fd), options.restart)};
   return root;
 }
 

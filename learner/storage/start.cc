@@ -108,6 +108,17 @@ std::string WhatIsLost(const std::filesystem::path& run_dir, const Start& start,
   }
 }
 
+// The newest version that journal and metrics.jsonl know.
+std::uint64_t Reached(const std::filesystem::path& run_dir, const Start& start) {
+  std::uint64_t reached = start.state.version;
+  if (const auto seen = LastReport(run_dir)) reached = std::max(reached, seen->version);
+  try {
+    reached = std::max(reached, TailOf(run_dir / "journal", start.journal).version);
+  } catch (const std::runtime_error&) {  // damaged
+  }
+  return reached;
+}
+
 std::uint32_t ClaimOrWait(const std::filesystem::path& dir, CheckpointId from,
                           const std::function<bool()>& await_room) {
   bool said = false;
@@ -174,7 +185,7 @@ void CheckStart(const Config& config, const InitialNet& net, const std::filesyst
 }
 
 Start FindStart(const Config& config, const InitialNet& net, const std::filesystem::path& run_dir,
-                bool resume, const std::function<bool()>& await_room) {
+                bool resume, const std::function<bool()>& await_room, bool ranks_restart) {
   CheckStart(config, net, run_dir, resume);
   const auto dir = run_dir / "checkpoints";
   if (!resume) {
@@ -188,7 +199,8 @@ Start FindStart(const Config& config, const InitialNet& net, const std::filesyst
   const bool whole = last.checkpoint->journal_whole;
   Start start = FromCheckpoint(config, *std::move(last.checkpoint), last.path);
   const std::string lost = WhatIsLost(run_dir, start, whole);
-  const bool again = config.updates.exchange == Exchange::kAllreduce && start.actors;
+  const bool again = ranks_restart && start.actors;
+  if (again) start.reached = Reached(run_dir, start);
   LogLine(lost.empty() || again ? LogLevel::kInfo : LogLevel::kWarn,
           fmt::format("resuming from {} (version {}, {} steps); {}", last.path.string(),
                       start.state.version, start.state.steps,

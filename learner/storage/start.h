@@ -30,6 +30,7 @@ struct Start {
   JournalPosition journal{};  // where it goes on; nowhere: a new one
   std::string checkpoint;     // the one resumed from, relative to the run directory; "" if none
   std::optional<ActorStates> actors{};  // if that is a cut
+  std::uint64_t reached = 0;            // version that ranks have to come to again
 };
 
 // Returns `content` as a checkpoint. An empty optimizer state becomes zeros.
@@ -60,11 +61,13 @@ void CheckStart(const Config& config, const InitialNet& net, const std::filesyst
                 bool resume);
 
 // Calls CheckStart, then returns the start in a new term. Logs the checkpoint that it resumes, the
-// damaged ones that it skips, and what is lost. Ranks (updates.exchange) with their states make
-// again what came after the checkpoint. While a full disk has no room for the claim of the term, a
-// resumed run calls `await_room`, which waits a little and returns false to give up.
+// damaged ones that it skips, and what is lost. While a full disk has no room for the claim of the
+// term, a resumed run calls `await_room`, which waits a little and returns false to give up.
+// `ranks_restart`: ranks (updates.exchange) start again with the settings that they had; those with
+// their states make again what came after the checkpoint.
 Start FindStart(const Config& config, const InitialNet& net, const std::filesystem::path& run_dir,
-                bool resume, const std::function<bool()>& await_room = {});
+                bool resume, const std::function<bool()>& await_room = {},
+                bool ranks_restart = false);
 
 // An `await_room`: returns false if `stop_fd` (-1: none) is readable or the run was `abandoned`.
 // Throws GaveUp after kRoomWaitMs.

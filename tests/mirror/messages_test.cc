@@ -68,10 +68,12 @@ TEST(MirrorStart, ComesAsItWasSent) {
                       .optimizer_state = {{4, 5, 6}, {7, 8, 9}}};
   sent.start.counters.updates = 9;
   sent.start.checkpoint = "checkpoints/a";
+  sent.start.reached = 12;
   sent.start.actors = learner::ActorStates{
       .base = 1, .begun = {{0, 1}}, .actors = {{.slot = 0, .life = 3, .state = Bytes(5)}}};
   const StartMessage got = UnpackStart(Pack(sent));
   EXPECT_EQ(got.config, sent.config);
+  EXPECT_EQ(got.start.reached, 12u);
   EXPECT_EQ(got.session, 77u);
   EXPECT_EQ(got.fingerprint, 3u);
   EXPECT_TRUE(got.exact);

@@ -58,12 +58,13 @@ class RankTest : public testing::Test {
     const auto net = results::InitialNetOf(config);
     std::filesystem::create_directories(run());
     const HeldRun held = HoldRun(config, run());
-    const StartMessage message{.config = ToToml(config),
-                               .session = 5,
-                               .fingerprint = net.layout.fingerprint(),
-                               .exact = true,
-                               .redo = true,
-                               .start = learner::FindStart(config, net, run(), resume)};
+    StartMessage message{.config = ToToml(config),
+                         .session = 5,
+                         .fingerprint = net.layout.fingerprint(),
+                         .exact = true,
+                         .redo = true,
+                         .start = learner::FindStart(config, net, run(), resume)};
+    message.start.reached = reached_;
     Ended ended;
     RunRanks(kRanks, [&](ThreadWorld& world) {
       const int rank = world.rank();
@@ -85,6 +86,7 @@ class RankTest : public testing::Test {
   }
 
   const TempDir dir_;
+  std::uint64_t reached_ = 0;  // Start::reached
 };
 
 struct Looped {
@@ -167,6 +169,17 @@ TEST_F(RankTest, AnyRankThatIsToldToStopStopsAll) {
   EXPECT_EQ(ended.status.phase, "done");
   EXPECT_EQ(Newest().version, 1u);  // the turn in which it told the others
   EXPECT_TRUE(learner::NewestCut(run() / "checkpoints").checkpoint);
+}
+
+TEST_F(RankTest, AStopBeforeAVersionThatItHadReachedIsNamed) {
+  reached_ = 7;
+  testing::internal::CaptureStderr();
+  Run(ConfigOf(20), false, {0});
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("the run had come to version 7 before a rank died, and stops at 1: "));
+  testing::internal::CaptureStderr();
+  Run(ConfigOf(20), true);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::Not(HasSubstr("had come to")));
 }
 
 TEST_F(RankTest, AStoppedRunGoesOnToTheSameBits) {

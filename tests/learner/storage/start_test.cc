@@ -91,12 +91,12 @@ TEST_F(StartTest, ARunThatEndedBehindAGapLostNothing) {
   }
 }
 
-TEST_F(StartTest, RanksWithTheirStatesMakeTheRestAgain) {
-  const std::string ranks = "updates.exchange=allreduce\nstaleness.bound=0\n";
-  for (const auto& [settings, states, said] :
-       {std::tuple{ranks, true, "; the ranks make what came after it again\n"},
-        {ranks, false, "; what came after it may be lost"},
-        {std::string(kUseSgd), true, "; what came after it may be lost"}}) {
+TEST_F(StartTest, RanksThatStartAgainMakeTheRestAgain) {
+  const Config config = MakeConfig("updates.exchange=allreduce\nstaleness.bound=0");
+  for (const auto& [restart, states, said, reached] :
+       {std::tuple{true, true, "; the ranks make what came after it again\n", 9u},
+        {true, false, "; what came after it may be lost", 0u},
+        {false, true, "; what came after it may be lost", 0u}}) {
     const TempDir run;
     CheckpointContent content{
         .state = {.version = 7, .weights = SmallNet().initial, .optimizer_state = {}},
@@ -104,12 +104,17 @@ TEST_F(StartTest, RanksWithTheirStatesMakeTheRestAgain) {
         .journal_whole = false};
     if (states) content.actors.emplace();
     content.state.term = ClaimTerm(run / "checkpoints", std::nullopt);
-    const Config config = MakeConfig(settings);
     WriteCheckpoint(run / "checkpoints",
                     CheckpointOf(config, SmallNet().layout, std::move(content)));
+    RunStatus last;
+    last.phase = "running";
+    last.term = 1;
+    last.version = 9;
+    run.Write("metrics.jsonl", MetricsLine(last).dump() + "\n");
     testing::internal::CaptureStderr();
-    FindStart(config, SmallNet(), run.path(), /*resume=*/true);
-    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr(said)) << settings << states;
+    const auto start = FindStart(config, SmallNet(), run.path(), /*resume=*/true, {}, restart);
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr(said)) << restart << states;
+    EXPECT_EQ(start.reached, reached);
   }
 }
 
