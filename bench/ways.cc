@@ -26,11 +26,11 @@
 namespace starling::bench {
 namespace {
 
-using Settings = std::vector<std::string>;
+using Strings = std::vector<std::string>;
 
 struct TrainingWay {
   const char* name;
-  Settings settings;
+  Strings settings;
   bool mpi = false;
   bool staged = false;
 };
@@ -56,7 +56,7 @@ constexpr int kWaysSeeds = 3;
 constexpr int kActorsOverTcp = 4;
 
 // The runs of one way.
-struct Trained {
+struct WayRuns {
   std::vector<double> rates, waits, exchanges, staleness;
   std::uint64_t oldest = 0;
   std::list<results::LoadedRun> runs;
@@ -80,22 +80,22 @@ struct Trained {
 
 // ---- 1. speed, waiting, staleness, time to the score
 
-struct Fleet {
+struct WaysFleet {
   std::string config;  // of the shipped ones
   int actors = 0, staged_actors = 0;
   std::uint64_t steps = 0;
-  Settings settings{};
+  Strings settings{};
 };
 
-void MeasureWay(const Site& site, const Fleet& fleet, const TrainingWay& way, int seed,
-                Trained& trained, Json& json) {
+void MeasureWay(const Site& site, const WaysFleet& fleet, const TrainingWay& way, int seed,
+                WayRuns& trained, Json& json) {
   TrainingPlan plan{
       .name = fmt::format("ways, {}, {}, seed {}", fleet.config, way.name, seed),
       .overrides = {Set("actors.count", way.staged ? fleet.staged_actors : fleet.actors),
                     Set("run.steps", site.quick ? fleet.steps / 40 : fleet.steps),
                     Set("run.seed", seed)},
       .config = site.shipped / (fleet.config + ".toml")};
-  for (const Settings& more : {fleet.settings, way.settings}) {
+  for (const Strings& more : {fleet.settings, way.settings}) {
     plan.overrides.insert(plan.overrides.end(), more.begin(), more.end());
   }
   const TrainingRun run(site, plan);
@@ -113,11 +113,11 @@ void MeasureWay(const Site& site, const Fleet& fleet, const TrainingWay& way, in
   json["runs"].push_back(std::move(numbers));
 }
 
-void MeasureFleet(const Site& site, const Fleet& fleet, Result& result) {
+void MeasureWaysOf(const Site& site, const WaysFleet& fleet, Result& result) {
   // 1. Train: the ways take turns.
   const int seeds = site.quick ? 1 : kWaysSeeds;
   const std::vector<TrainingWay> ways = WaysToTrain(site);
-  std::vector<Trained> trained(ways.size());
+  std::vector<WayRuns> trained(ways.size());
   for (int seed = 1; seed <= seeds; ++seed) {
     for (std::size_t i = 0; i < ways.size(); ++i) {
       MeasureWay(site, fleet, ways[i], seed, trained[i], result.json);
@@ -131,7 +131,7 @@ void MeasureFleet(const Site& site, const Fleet& fleet, Result& result) {
             fmt::format("seconds to {:g}", kScore), "steps to it"}));
   std::vector<std::string> ratios;
   for (std::size_t i = 0; i < ways.size(); ++i) {
-    const Trained& it = trained[i];
+    const WayRuns& it = trained[i];
     const double ratio = Median(it.rates) / Median(trained[0].rates);
     const auto score = it.ToScore().median;
     result.details += Line({ways[i].name, Rounded(Median(it.rates)), fmt::format("{:.2f}", ratio),
@@ -213,14 +213,14 @@ void MeasureBytes(const Site& site, Result& result) {
 
 Result MeasureWays(const Site& site) {
   Result result{.json = Json::object()};
-  for (const Fleet& fleet :
-       {Fleet{.config = "breakout", .actors = 2, .staged_actors = 1, .steps = 2'000'000},
-        Fleet{.config = "paced",
+  for (const WaysFleet& fleet :
+       {WaysFleet{.config = "breakout", .actors = 2, .staged_actors = 1, .steps = 2'000'000},
+        WaysFleet{.config = "paced",
         .actors = 8,
         .staged_actors = 8,
         .steps = 60'000,
         .settings = {"actors.envs_per_actor=2", "actors.unroll=10", "actors.groups=2"}}}) {
-    MeasureFleet(site, fleet, result);
+    MeasureWaysOf(site, fleet, result);
   }
   MeasureBytes(site, result);
   return result;
