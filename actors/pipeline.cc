@@ -107,7 +107,7 @@ void Pipeline::Do(int stage, std::uint64_t number) {
   // 1. The stage before this one, in the direction of the job.
   if (task.way == Way::kUp && stage > 0) AwaitStage(stage - 1, number);
   if (task.way == Way::kDown && stage + 1 < stages()) AwaitStage(stage + 1, number);
-  // 2. The job. After an exception the stages only count, so that nobody waits for ever.
+  // 2. The job. After an exception no job runs; stages still count, so that none waits for ever.
   if (task.job && !failed_) {
     const SteadyClock clock;
     const std::int64_t begin = clock.NowNs();

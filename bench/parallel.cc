@@ -1,6 +1,6 @@
-// Measures what two cores make of one net, four ways: one actor (on one core), two actors, one
-// actor with the net in two stages, and one actor whose linear products are split in halves between
-// two threads. For nets of rising width and depth.
+// Measures one net on two cores in four ways: one actor (on one core), two actors, one actor with
+// two stages, and one actor whose linear products are split in halves between two threads. The nets
+// differ in width and depth.
 #include <fmt/format.h>
 
 #include <atomic>

@@ -213,15 +213,14 @@ void MeasureBytes(const Site& site, Result& result) {
 
 Result MeasureWays(const Site& site) {
   Result result{.json = Json::object()};
-  for (const WaysFleet& fleet :
-       {WaysFleet{.config = "breakout", .actors = 2, .staged_actors = 1, .steps = 2'000'000},
-        WaysFleet{.config = "paced",
-        .actors = 8,
-        .staged_actors = 8,
-        .steps = 60'000,
-        .settings = {"actors.envs_per_actor=2", "actors.unroll=10", "actors.groups=2"}}}) {
-    MeasureWaysOf(site, fleet, result);
-  }
+  const WaysFleet busy{.config = "breakout", .actors = 2, .staged_actors = 1, .steps = 2'000'000};
+  const WaysFleet paced{
+      .config = "paced",
+      .actors = 8,
+      .staged_actors = 8,
+      .steps = 60'000,
+      .settings = {"actors.envs_per_actor=2", "actors.unroll=10", "actors.groups=2"}};
+  for (const WaysFleet& fleet : {busy, paced}) MeasureWaysOf(site, fleet, result);
   MeasureBytes(site, result);
   return result;
 }

@@ -5,7 +5,6 @@
 
 #include <csignal>
 
-#include "core/child.h"
 #include "core/error.h"
 
 namespace starling::fleet {
@@ -39,6 +38,12 @@ LearnerCommand MpirunOf(const Config& config, const fs::path& programs) {
 }
 
 }  // namespace
+
+ChildExit LearnerCommand::EndOf(const ChildExit& exit) const {
+  const bool killed = exit.how == ChildExit::How::kExited && exit.code > 128;
+  if (has_actors || !killed) return exit;
+  return {ChildExit::How::kKilled, exit.code - 128};
+}
 
 LearnerCommand LearnerCommandOf(const Config& config, const fs::path& programs) {
   if (config.updates.exchange == Exchange::kAllreduce) return MpirunOf(config, programs);

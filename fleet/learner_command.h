@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/child.h"
 #include "core/config/config.h"
 
 namespace starling::fleet {
@@ -18,6 +19,10 @@ struct LearnerCommand {
   int stop_signal = 0;                     // asks it to end with a last checkpoint
   bool has_actors = true;  // false: its children play, ranks in process groups of their own
   std::filesystem::path mpi_files{};  // the directory of KeepMpiFilesIn; "" without mpirun
+
+  // Returns the end of the learner behind that of the program: mpirun ends with 128 + the signal
+  // that killed a rank.
+  ChildExit EndOf(const ChildExit& exit) const;
 };
 
 // `programs`: the directory of the programs. Throws UserError if a program is missing.

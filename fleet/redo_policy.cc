@@ -16,7 +16,7 @@ void RedoPolicy::Start(std::int64_t now_ms, bool first, Actions& out) {
   heard_ms_ = now_ms;
   retried_ = false;
   killed_why_.clear();
-  out.emplace_back(StartRedo{.restart = !first});
+  out.emplace_back(StartRedo{});
 }
 
 void RedoPolicy::OnStatus(std::int64_t now_ms, const monitor::RedoStatus& status) {
@@ -39,7 +39,7 @@ void RedoPolicy::OnExit(int pid, const ChildExit& exit, const std::string& reaso
   } else if (killed_why_.empty() && !std::exchange(retried_, true)) {
     Add(out, LogLevel::kWarn, "{}; tried once more", Because(who, reason));
     alive_ = true;
-    out.emplace_back(StartRedo{.restart = !first_});
+    out.emplace_back(StartRedo{});
   } else {
     Add(out, LogLevel::kWarn,
         "{}: updates after the newest checkpoint may be lost, the learner counts them when it "

@@ -128,20 +128,15 @@ class Supervisor {
     if (finish_) io_.stop();
   }
 
-  void Perform(const StartRedo& start) {
-    std::vector<std::string> arguments = {"replay",
-                                          options_.run_dir.string(),
-                                          "--from-checkpoint",
-                                          "--write",
-                                          "--redo-s",
-                                          fmt::format("{}", options_.redo_s),
-                                          "--status-fd",
-                                          std::to_string(kStatusFd)};
-    if (start.restart) arguments.emplace_back("--restart");
-    StartChild(kRedoSlot, {.program = options_.redo_program,
-                           .arguments = std::move(arguments),
-                           .status_pipe = true,
-                           .death_signal = SIGKILL});
+  void Perform(const StartRedo&) {
+    ChildSpec spec{.program = options_.redo_program,
+                   .arguments = {"replay", options_.run_dir.string(), "--from-checkpoint",
+                                 "--write", "--redo-s", fmt::format("{}", options_.redo_s),
+                                 "--status-fd", std::to_string(kStatusFd)},
+                   .status_pipe = true,
+                   .death_signal = SIGKILL};
+    if (learner_started_) spec.arguments.push_back("--restart");
+    StartChild(kRedoSlot, std::move(spec));
   }
 
   void Perform(const StartLearner& start) {
@@ -273,7 +268,7 @@ class Supervisor {
 
   void Ended(int slot, int pid, const ChildExit& exit, const std::string& reason) {
     if (slot == kLearnerSlot) {
-      Do(policy_.OnLearnerExit(NowMs(), pid, OfRanks(exit), reason));
+      Do(policy_.OnLearnerExit(NowMs(), pid, options_.learner.EndOf(exit), reason));
     } else if (slot == kRedoSlot) {
       Do(policy_.OnRedoExit(NowMs(), pid, exit, reason));
     } else if (slot == kEvaluatorSlot) {
@@ -282,13 +277,6 @@ class Supervisor {
     } else {
       Do(policy_.OnActorExit(NowMs(), slot, pid, exit, reason));
     }
-  }
-
-  // mpirun ends with 128 + signal where a rank was killed.
-  ChildExit OfRanks(const ChildExit& exit) const {
-    const bool killed = exit.how == ChildExit::How::kExited && exit.code > 128;
-    if (options_.learner.has_actors || !killed) return exit;
-    return {ChildExit::How::kKilled, exit.code - 128};
   }
 
   void AwaitSignal() {

@@ -53,8 +53,7 @@ struct StartLearner {
   bool resume = false;
   friend bool operator==(const StartLearner&, const StartLearner&) = default;
 };
-struct StartRedo {       // of the updates that came after the newest cut
-  bool restart = false;  // a process of this supervisor made them, with the same settings
+struct StartRedo {  // of the updates that came after the newest cut
   friend bool operator==(const StartRedo&, const StartRedo&) = default;
 };
 struct StartActor {

@@ -63,8 +63,8 @@ void CheckStart(const Config& config, const InitialNet& net, const std::filesyst
 // Calls CheckStart, then returns the start in a new term. Logs the checkpoint that it resumes, the
 // damaged ones that it skips, and what is lost. While a full disk has no room for the claim of the
 // term, a resumed run calls `await_room`, which waits a little and returns false to give up.
-// `ranks_restart`: ranks (updates.exchange) start again with the settings that they had; those with
-// their states make again what came after the checkpoint.
+// `ranks_restart`: ranks (updates.exchange) start again with the same settings. If the checkpoint
+// has their states, they repeat the updates after it.
 Start FindStart(const Config& config, const InitialNet& net, const std::filesystem::path& run_dir,
                 bool resume, const std::function<bool()>& await_room = {},
                 bool ranks_restart = false);

@@ -109,7 +109,7 @@ TEST(PipelineTest, AnExceptionComesToTheOwnerAndEndsTheWork) {
   }
 }
 
-// A job may read what its neighbours have (AddressSanitizer says so if one is gone).
+// A job may read what other stages own. AddressSanitizer reports a stage that ends too early.
 TEST(PipelineTest, NoStageEndsWhileAnotherIsInAJob) {
   for (int round = 0; round < 50; ++round) {
     std::vector<std::unique_ptr<std::vector<int>>> owned(kStages);

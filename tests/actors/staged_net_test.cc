@@ -1,5 +1,5 @@
-// A net in stages computes what the same blocks on one thread compute, bit for bit, and what a net
-// in one part computes, but for the order of sums.
+// A net in stages has the bits of the same blocks on one thread. It differs from a net in one part
+// only in the order of sums.
 #include "actors/staged_net.h"
 
 #include <gmock/gmock.h>

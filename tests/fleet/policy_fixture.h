@@ -82,7 +82,7 @@ inline SupervisorPolicy Started(int actors) {
 // Expects the start of a redo, and behind it that of the learner alone.
 inline void ExpectLearnerAgain(SupervisorPolicy& policy, const Actions& actions,
                                std::int64_t now_ms) {
-  EXPECT_THAT(Deeds(actions), Are(StartRedo{.restart = true}));
+  EXPECT_THAT(Deeds(actions), Are(StartRedo{}));
   EXPECT_THAT(Deeds(policy.OnRedoExit(now_ms, 75, Exit(0))), Are(StartLearner{true}));
 }
 

@@ -50,11 +50,11 @@ TEST_F(RedoPolicyTest, WhateverItsOtherEndsTheLearnerStarts) {
   for (const auto& [exit, warning] : kEnds) {
     steps += 160;
     policy_.OnStatus(10, StatusAt(steps, fmt::format("checkpoints/{}", steps)));
-    EXPECT_THAT(Deeds(policy_.OnLearnerExit(10, 76, kKilled9)), Are(StartRedo{.restart = true}));
+    EXPECT_THAT(Deeds(policy_.OnLearnerExit(10, 76, kKilled9)), Are(StartRedo{}));
     Actions end = policy_.OnRedoExit(10, 75, exit, "no memory");
     if (!warning.empty()) {  // once more
       EXPECT_THAT(Said(end, LogLevel::kWarn), HasSubstr("; tried once more"));
-      EXPECT_THAT(Deeds(end), Are(StartRedo{.restart = true}));
+      EXPECT_THAT(Deeds(end), Are(StartRedo{}));
       end = policy_.OnRedoExit(10, 75, exit, "no memory");
     }
     EXPECT_THAT(Deeds(end), Are(StartLearner{true}));
@@ -83,7 +83,7 @@ TEST_F(RedoPolicyTest, InTheMiddleOfARunTooAndItsActorsEnd) {
   policy_.OnRedoExit(20, 75, Exit(0));
   policy_.OnStatus(20, StatusAt(0));
   policy_.OnStatus(25, StatusAt(160));
-  EXPECT_THAT(Deeds(policy_.OnLearnerExit(30, 76, kKilled9)), Are(StartRedo{.restart = true}));
+  EXPECT_THAT(Deeds(policy_.OnLearnerExit(30, 76, kKilled9)), Are(StartRedo{}));
   EXPECT_THAT(Deeds(policy_.OnRedoExit(40, 75, Exit(kExitNotNow), "full")), IsEmpty());
   EXPECT_THAT(Deeds(policy_.Tick(40 + PolicyLimits{}.actor_grace_ms)),
               Are(SendSignal{0, SIGTERM}, SendSignal{1, SIGTERM}));
