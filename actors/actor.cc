@@ -19,12 +19,24 @@ void Train(LearnerClient& client, Rollout& rollout, const ActorsConfig& actors) 
   LogInfo("slot {}, incarnation {}: {} envs x {} steps a gradient{}", client.slot(),
           client.incarnation(), actors.envs_per_actor, actors.unroll, rollout.where());
 
-  wire::SnapshotMeta meta;  // of the weights in the replica
-  while (const auto grant = client.NextGrant()) {
-    if (!client.Refresh(grant->version, rollout.weights(), meta)) return;
+  wire::SnapshotMeta meta;   // of the weights in the replica
+  std::uint64_t played = 0;  // their version when the last unroll was played
+  while (auto grant = client.NextGrant()) {
+    // 1. A new unroll, on the newest weights.
+    if (grant->use == 0) {
+      if (!client.Refresh(grant->version, rollout.weights(), meta)) return;
+      rollout.Act();
+      played = meta.version;
+      rollout.recomputes() ? void(grant = client.Acted(*grant)) : client.Prefetch(meta);
+      if (!grant) return;
+    }
+    // 2. A gradient of it: on the same weights, or again on the newest.
+    const bool joined =
+        !rollout.recomputes() || client.Refresh(grant->version, rollout.weights(), meta);
+    if (!joined) return;
     const RolloutGradient gradient =
-        rollout.Run(meta.entropy, client.NextGradientSpace(), [&] { client.Prefetch(meta); });
-    if (!client.Push(*grant, meta, gradient, rollout.TakeEpisodes())) return;
+        rollout.Gradient(grant->use, meta.entropy, client.NextGradientSpace());
+    if (!client.Push(*grant, meta, played, gradient, rollout.TakeEpisodes())) return;
   }
 }
 

@@ -61,6 +61,8 @@ wire::Gradient GradientMessage(const RolloutGradient& gradient, RolloutEpisodes 
                          .policy_loss = gradient.loss.policy_loss,
                          .value_loss = gradient.loss.value_loss,
                          .entropy = gradient.loss.entropy,
+                         .kl = gradient.loss.kl,
+                         .clipped = gradient.loss.clipped,
                          .act_us = gradient.act_us,
                          .act_wait_us = gradient.act_wait_us,
                          .gradient_us = gradient.gradient_us,

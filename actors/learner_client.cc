@@ -34,18 +34,21 @@ ClientState StateAfter(wire::LeaveReason reason) {
 // ---- send
 
 bool LearnerClient::Push(const wire::Grant& grant, const wire::SnapshotMeta& meta,
-                         const RolloutGradient& gradient, RolloutEpisodes episodes) {
+                         std::uint64_t played, const RolloutGradient& gradient,
+                         RolloutEpisodes episodes) {
   const std::int64_t begin = real_.NowNs();
   Session& session = *session_;
   // 1. Describe the gradient.
   wire::Gradient body = GradientMessage(gradient, std::move(episodes));
   body.grant = grant.number;
+  body.use = grant.use;
+  body.played = played;
   body.buffer = session.space.buffer();
   // If the next grant will be waited for, so will its weights.
   const bool waits = session.grants.empty() || session.far_grants > 0;
   body.weights = !session.reader && waits ? 1 : 0;
-  body.wait_us = wait_us_;
-  body.refresh_us = refresh_us_;
+  body.wait_us = std::exchange(wait_us_, 0);
+  body.refresh_us = std::exchange(refresh_us_, 0);
   body.push_us = std::exchange(push_us_, 0);
   // 2. Send it with the values that the learner does not have yet.
   const std::uint64_t sequence = ++session.sequence;
@@ -222,8 +225,15 @@ void LearnerClient::OnAnswer(const wire::Answer& answer) {
     }
   }
   if (answer.cut > 0) session_->cut = answer.cut;
-  session_->grants.insert(session_->grants.end(), answer.grants.begin(), answer.grants.end());
+  for (const wire::Grant& grant : answer.grants) AddGrant(grant);
   if (answer.weights > 0) session_->ExpectWeights(clock_.NowMs());
+}
+
+// A grant that is here already is granted anew.
+void LearnerClient::AddGrant(const wire::Grant& grant) {
+  auto& grants = session_->grants;
+  const auto here = std::ranges::find(grants, grant.number, &wire::Grant::number);
+  here != grants.end() ? void(*here = grant) : grants.push_back(grant);
 }
 
 // ---- time

@@ -117,6 +117,9 @@ class LearnerClient {
 
   // Waits for the next grant. Returns nullopt if the state has changed.
   std::optional<wire::Grant> NextGrant();
+  // The unroll of this acting grant is played: asks for the grant anew and waits for it. Returns
+  // nullopt if the state has changed.
+  std::optional<wire::Grant> Acted(const wire::Grant& grant);
 
   // Updates `weights` to the newest version, and `meta` to its description. Without shared memory
   // it keeps weights that are at least `version` already. Returns false if the state has changed.
@@ -131,9 +134,9 @@ class LearnerClient {
   // The memory for the next gradient: shared with the learner if it shares memory.
   std::span<float> NextGradientSpace() { return session_->space.Next(); }
 
-  // Sends one gradient computed on `meta`'s weights under `grant`. Returns false if the state has
-  // changed.
-  bool Push(const wire::Grant& grant, const wire::SnapshotMeta& meta,
+  // Sends one gradient computed on `meta`'s weights under `grant`, of an unroll that the weights of
+  // version `played` played. Returns false if the state has changed.
+  bool Push(const wire::Grant& grant, const wire::SnapshotMeta& meta, std::uint64_t played,
             const RolloutGradient& gradient, RolloutEpisodes episodes);
 
   // Sends a heartbeat if one is due. Cheap: call it often.
@@ -207,6 +210,7 @@ class LearnerClient {
   void OnWelcome(const wire::Header& header, const wire::Welcome& welcome);
   bool DiscardPaths();
   void OnAnswer(const wire::Answer& answer);
+  void AddGrant(const wire::Grant& grant);
 
   // states
   void OnState(const wire::State& part);

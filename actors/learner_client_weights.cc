@@ -68,13 +68,33 @@ std::optional<wire::Grant> LearnerClient::NextGrant() {
   return grant;
 }
 
+std::optional<wire::Grant> LearnerClient::Acted(const wire::Grant& grant) {
+  Session& session = *session_;
+  const std::int64_t begin = real_.NowNs(), give_up_ms = clock_.NowMs() + session.AnswerMs();
+  const std::uint32_t weights = session.reader ? 0 : 1;
+  session.grants.push_front(grant);
+  if (!SendSoon(++session.sequence, wire::Acted{.grant = grant.number, .weights = weights})) {
+    return std::nullopt;
+  }
+  while (session.grants.front().acting != 0) {
+    if (!Pump(kPumpMs)) return std::nullopt;
+    if (clock_.NowMs() < give_up_ms) continue;
+    Lose("a grant was not renewed: joining again");
+    return std::nullopt;
+  }
+  const wire::Grant anew = session.grants.front();
+  session.grants.pop_front();
+  wait_us_ += UsSince(begin);
+  return anew;
+}
+
 bool LearnerClient::Refresh(std::uint64_t version, std::span<float> weights,
                             wire::SnapshotMeta& meta) {
   const std::int64_t begin = real_.NowNs();
   const bool joined = session_->shards ? RefreshSlices(version, weights, meta)
                                        : RefreshWhole(version, weights, meta);
   session_->beacon.reset();
-  refresh_us_ = prefetch_us_ + UsSince(begin);
+  refresh_us_ += prefetch_us_ + UsSince(begin);
   prefetch_us_ = 0;
   return joined;
 }

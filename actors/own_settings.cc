@@ -73,11 +73,17 @@ Config WithOwn(Config config, const OwnSettings& own, bool proven) {
   if (own.backend) config.actors.backend = *own.backend;
   if (own.envs == 0) return config;
   config.actors.envs_per_actor = own.envs;
-  if (config.samples_per_gradient() > kMaxSamples) {
+  if (config.samples_per_unroll() > kMaxSamples) {
     throw UserError(
         fmt::format("--envs {} contradicts actors.unroll = {} of the run: their product, the "
-                    "samples of one gradient, may be at most {}",
+                    "samples of one unroll, may be at most {}",
                     own.envs, config.actors.unroll, kMaxSamples));
+  }
+  if (own.envs % config.updates.minibatches != 0) {
+    throw UserError(
+        fmt::format("--envs {} contradicts updates.minibatches = {} of the run: each minibatch has "
+                    "as many environments, so take a multiple of {}",
+                    own.envs, config.updates.minibatches, config.updates.minibatches));
   }
   return config;
 }

@@ -47,6 +47,14 @@ std::unique_ptr<net::Model<float>> MakeNet(const Config& config, const Replica& 
   return std::make_unique<StagedNet>(spec, stages, replica, batch, std::move(blocks));
 }
 
+std::unique_ptr<Minibatches> MakeMinibatches(const Config& config, const envs::EnvSpec& env,
+                                             net::Backend<float>& backend,
+                                             const envs::EnvSeed& seed) {
+  if (!config.reuses_data()) return nullptr;
+  return std::make_unique<Minibatches>(config, ModelSpecOf(config, env), backend,
+                                       seed.Stream(0, Purpose::kShuffle));
+}
+
 }  // namespace
 
 Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t life,
@@ -66,6 +74,8 @@ Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t life, R
                   ? std::move(groups)
                   : MakeEnvs(config, replica_, {config.run.seed, slot, life}, between_steps_)),
       model_(MakeNet(config, replica_, groups_, {.envs = envs_, .steps = unroll_ + 2})),
+      minibatches_(
+          MakeMinibatches(config, spec(), *replica_.backend, {config.run.seed, slot, life})),
       memory_(replica_.backend->memory()),
       weights_(model_->layout().size(), memory_),
       loss_weights_(1, memory_),
@@ -74,9 +84,10 @@ Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t life, R
       rewards_(actions_.size(), memory_),
       advantages_(actions_.size(), memory_),
       returns_(actions_.size(), memory_),
-      dvalues_(actions_.size(), memory_),
       terminals_(actions_.size(), memory_),
-      dlogits_(actions_.size() * Size(model_->num_actions()), memory_),
+      dlogits_(Size(Samples()) * Size(model_->num_actions()), memory_),
+      dvalues_(Size(Samples()), memory_),
+      moments_(1, memory_),
       report_(1, memory_),
       gradient_(memory_.on_host() ? 0 : model_->layout().size(), memory_) {
   int first = 0;
@@ -124,84 +135,137 @@ std::vector<std::int64_t> Rollout::stage_busy_ns() const {
   return net == nullptr ? std::vector<std::int64_t>() : net->busy_ns();
 }
 
-RolloutGradient Rollout::Run(double entropy, std::span<float> gradient,
-                             const std::function<void()>& acted) {
-  const net::HeldWeights held(*replica_.backend);
+void Rollout::Act() {
+  Carry();
+  held_.emplace(*replica_.backend);
   const SteadyClock clock;
   const std::int64_t begin = clock.NowNs(), waited_before = WaitedNs();
-  // 1. Act.
-  Send(entropy);
+  SendWeights();
   Unroll();
+  played_ = true;
+  next_use_ = 0;
+  if (minibatches_) {
+    Repeat(NumberOf(Recording::kKeep), [&] {
+      Advantages();
+      minibatches_->Keep(Played());
+    });
+  }
   memory_.Wait();
-  const std::int64_t waited_ns = WaitedNs() - waited_before;
-  const std::int64_t act_ns = clock.NowNs() - begin - waited_ns;
-  if (acted) acted();
-  // 2. Compute the gradient of those steps.
-  const std::int64_t middle = clock.NowNs();
-  Gradient(gradient);
+  waited_ns_ = WaitedNs() - waited_before;
+  act_ns_ = clock.NowNs() - begin - waited_ns_;
+  if (recomputes()) held_.reset();  // other weights come
+}
+
+RolloutGradient Rollout::Gradient(std::uint64_t use, double entropy, std::span<float> gradient) {
+  CHECK(played_, "a gradient of no unroll");
+  next_use_ = static_cast<std::int64_t>(use) + 1;
+  const SteadyClock clock;
+  const std::int64_t begin = clock.NowNs();
+  // 1. The weights of its time, if they are others, and those of the loss.
+  if (!held_) held_.emplace(*replica_.backend);
+  if (recomputes()) SendWeights();
+  const LossConfig& loss = config_.loss;
+  loss_weights_.host.span()[0] = {.value_coef = loss.value_coef,
+                                  .entropy = entropy,
+                                  .scale = loss.reduction == LossReduction::kSum ? unroll_ : 1.0,
+                                  .clip = loss.clip,
+                                  .value_clip = loss.value_clip};
+  Write<net::LossWeights>(memory_, loss_weights_.span(), loss_weights_.host.span());
+  // 2. The gradient.
+  ComputeGradient(use, memory_.on_host() ? gradient : gradient_.span());
   Fetch(gradient);
-  Carry();
+  held_.reset();
 
   const Report& report = report_.host.span()[0];
   return {.values = gradient,
           .norm = report.norm,
           .loss = report.loss,
-          .samples = static_cast<std::uint32_t>(unroll_ * envs_),
-          .act_us = static_cast<std::uint32_t>(act_ns / 1000),
-          .act_wait_us = static_cast<std::uint32_t>(waited_ns / 1000),
-          .gradient_us = static_cast<std::uint32_t>((clock.NowNs() - middle) / 1000)};
+          .samples = static_cast<std::uint32_t>(Samples()),
+          .act_us = static_cast<std::uint32_t>(std::exchange(act_ns_, 0) / 1000),
+          .act_wait_us = static_cast<std::uint32_t>(std::exchange(waited_ns_, 0) / 1000),
+          .gradient_us = static_cast<std::uint32_t>((clock.NowNs() - begin) / 1000)};
 }
 
-void Rollout::Send(double entropy) {
-  loss_weights_.host.span()[0] = {
-      .value_coef = config_.loss.value_coef,
-      .entropy = entropy,
-      .scale = config_.loss.reduction == LossReduction::kSum ? unroll_ : 1.0};
+void Rollout::SendWeights() {
   Round(config_.wire.weights, weights_.host.span());
   Write<float>(memory_, weights_.span(), weights_.host.span());
-  Write<net::LossWeights>(memory_, loss_weights_.span(), loss_weights_.host.span());
   model_->TakeWeights(weights_.host.span());
 }
 
 // The next unroll begins with the last observation of this one and the net's memory of that time.
+// Until then its gradients need what it began with.
 void Rollout::Carry() {
+  if (!std::exchange(played_, false)) return;
   Copy<float>(memory_, Rows(AllOf(0)), Rows(AllOf(unroll_)));
   Copy<std::uint8_t>(memory_, Resets(AllOf(0)), Resets(AllOf(unroll_)));
   model_->Carry(unroll_ - 1);
 }
 
-void Rollout::Gradient(std::span<float> gradient) {
+// From the values of acting and of the states behind the last step.
+void Rollout::Advantages() {
+  const float* const values = model_->values().data();
+  replica_.backend->Advantages({.shape = {.steps = unroll_,
+                                          .envs = envs_,
+                                          .gamma = config_.loss.gamma,
+                                          .lambda = config_.loss.gae_lambda},
+                                .rewards = rewards_.data(),
+                                .terminals = terminals_.data(),
+                                .values = values,
+                                .bootstrap = values + unroll_ * envs_,
+                                .advantages = advantages_.data(),
+                                .returns = returns_.data()});
+}
+
+PlayedUnroll Rollout::Played() {
+  const std::size_t all = actions_.size();
+  return {.observations = model_->observations().first(all * spec().row()),
+          .resets = model_->resets().first(all),
+          .carried = model_->carried(),
+          .logits = model_->logits().first(all * Size(model_->num_actions())),
+          .values = model_->values().first(all),
+          .taken = actions_.span(),
+          .advantages = advantages_.span(),
+          .returns = returns_.span()};
+}
+
+void Rollout::ComputeGradient(std::uint64_t use, std::span<float> to) {
   net::Backend<float>& backend = *replica_.backend;
-  const auto to = memory_.on_host() ? gradient : gradient_.span();
-  Repeat(1 + (unroll_ + 1) * static_cast<int>(groups_.size()), [&, to] {
-    const int n = unroll_ * envs_, actions = model_->num_actions();
-    const float *const logits = model_->logits().data(), *const values = model_->values().data();
+  const PlayedUnroll played = Played();
+  // 1. The samples of this gradient.
+  if (minibatches_) {
+    minibatches_->Choose(use);
+    if (minibatches_->NeedsProximal(use)) {
+      Repeat(NumberOf(Recording::kProximal),
+             [&] { minibatches_->ForwardProximal(weights_.span(), played); });
+    }
+  }
+  Repeat(NumberOf(Recording::kGradient), [&, to] {
+    minibatches_ ? minibatches_->Forward(weights_.span(), played) : Advantages();
+    net::Model<float>& model = minibatches_ ? minibatches_->model() : *model_;
+    net::Samples<float> samples{
+        .taken = actions_.data(), .advantages = advantages_.data(), .returns = returns_.data()};
+    if (minibatches_) samples = minibatches_->Samples(played);
     Report& report = *report_.span().data();
-    // 1. Advantages, from the values of acting and of the states behind the last step.
-    backend.Advantages({.shape = {.steps = unroll_,
-                                  .envs = envs_,
-                                  .gamma = config_.loss.gamma,
-                                  .lambda = config_.loss.gae_lambda},
-                        .rewards = rewards_.data(),
-                        .terminals = terminals_.data(),
-                        .values = values,
-                        .bootstrap = values + n,
-                        .advantages = advantages_.data(),
-                        .returns = returns_.data()});
     // 2. The loss, and its gradient by logits and values.
-    backend.Loss({.n = n,
-                  .actions = actions,
-                  .logits = logits,
-                  .values = values,
-                  .taken = actions_.data(),
-                  .advantages = advantages_.data(),
-                  .returns = returns_.data(),
+    if (config_.loss.normalize_advantage) {
+      backend.AdvantageMoments({.n = Samples(),
+                                .rows = samples.rows,
+                                .advantages = samples.advantages,
+                                .moments = moments_.data()});
+      samples.moments = moments_.data();
+    }
+    backend.Loss({.n = Samples(),
+                  .actions = model.num_actions(),
+                  .logits = model.logits().data(),
+                  .values = model.values().data(),
+                  .samples = samples,
                   .weights = loss_weights_.span().data(),
                   .dlogits = dlogits_.data(),
                   .dvalues = dvalues_.data(),
                   .report = &report.loss});
-    // 3. The backward pass over all T * B samples, then clipping.
-    model_->Backward(weights_.span(), unroll_, dlogits_.span(), dvalues_.span(), to);
+    // 3. The backward pass over these samples, then clipping.
+    const int steps = minibatches_ ? minibatches_->model_steps() : unroll_;
+    model.Backward(weights_.span(), steps, dlogits_.span(), dvalues_.span(), to);
     backend.ClipByGlobalNorm(to.size(), config_.optimizer.clip_norm, to.data(), &report.norm);
   });
 }
@@ -224,14 +288,16 @@ void Rollout::Fields(StateBytes& state) {
   state.Same(static_cast<std::uint64_t>(envs_), "actors.envs_per_actor");
   state.Same(static_cast<std::uint64_t>(unroll_), "actors.unroll");
   state.Same(groups_.size(), "actors.groups");
+  if (minibatches_) state.Same(Size(minibatches_->count()), "updates.minibatches");
   state.Same(spec().row(), "observed values");
-  state.Same(static_cast<std::uint64_t>(model_->num_carried()), "arrays of the net's memory");
+  state.Same(static_cast<std::uint64_t>(model_->carried().size()), "arrays of the net's memory");
   state(life_);
   state(fresh_);
   ArrayFields(state, memory_, action_streams_.span());
   ArrayFields(state, memory_, Rows(AllOf(0)));
   ArrayFields(state, memory_, Resets(AllOf(0)));
   model_->CarriedFields(state);
+  if (minibatches_) minibatches_->Fields(state);
   for (const auto& group : groups_) group->Fields(state);
 }
 

@@ -1,8 +1,9 @@
 // One actor's environments and its replica of the net: unroll T steps in B environments, then one
-// gradient over the T * B samples.
+// gradient over the T * B samples, or several (actors/minibatches.h).
 //
-// The weights do not change during an unroll, so the gradient uses the activations of acting: there
-// is only one forward pass. Rows are time-major: sample (t, b) is row t * B + b. Row block T holds
+// The weights do not change during an unroll, so its only gradient uses the activations of acting:
+// there is one forward pass. Where several follow, or the loss is PPO's, each has newer weights and
+// a forward pass of its own. Rows are time-major: sample (t, b) is row t * B + b. Row block T holds
 // the observations after the last step, whose values bootstrap the returns. Row block T + 1 holds
 // the final states of episodes that a time limit ended; their values bootstrap, too.
 //
@@ -26,10 +27,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "actors/minibatches.h"
 #include "actors/replica.h"
 #include "core/config/config.h"
 #include "core/memory.h"
@@ -54,8 +57,9 @@ struct RolloutGradient {
   std::span<const float> values;  // (layout.size()), clipped, rounded: Run's `gradient`
   double norm = 0;                // global L2 norm before both
   net::LossReport loss;
-  std::uint32_t samples = 0;  // T * B
-  // Times of the unroll less its waits for envs, of these waits, and of the backward pass.
+  std::uint32_t samples = 0;  // T * B / updates.minibatches
+  // Times of the unroll less its waits for envs and of these waits, both with its first gradient;
+  // and of this gradient.
   std::uint32_t act_us = 0, act_wait_us = 0, gradient_us = 0;
 };
 
@@ -78,16 +82,26 @@ class Rollout {
   // Time that each stage of the net has spent at work so far; empty if it has one.
   std::vector<std::int64_t> stage_busy_ns() const;
 
-  // The replica's weights (layout().size()). The caller writes them between two Runs.
+  // The replica's weights (layout().size()). The caller writes them before Act, and before a
+  // Gradient where recomputes().
   std::span<float> weights() { return weights_.host.span(); }
+  // Whether gradients are computed on the weights of their time, not on those that played.
+  bool recomputes() const { return minibatches_ != nullptr; }
+  // Whether the last unroll has gradients left.
+  bool mid_unroll() const { return played_ && next_use_ < config_.gradients_per_unroll(); }
 
-  // Plays T steps with the current weights and writes their gradient to `gradient`
-  // (layout().size()). `entropy` is the coefficient of this unroll. Rounds the weights to
-  // wire.weights first and the gradient to wire.gradient last, so both are the same whether they
-  // travel in messages or lie in shared memory, in a run and in its replay. Calls `acted` between
-  // the unroll and its gradient; it may be empty.
-  RolloutGradient Run(double entropy, std::span<float> gradient,
-                      const std::function<void()>& acted = {});
+  // Plays T steps with the current weights. Rounds them to wire.weights first, so they are the same
+  // whether they travel in messages or lie in shared memory, in a run and in its replay.
+  void Act();
+  // Writes gradient `use` of the last unroll, in [0, Config::gradients_per_unroll()), to `gradient`
+  // (layout().size()), rounded to wire.gradient. `entropy` is the coefficient for it. Each use is
+  // asked for once, in order; some at the end may be left out. REQUIRES: Act was called.
+  RolloutGradient Gradient(std::uint64_t use, double entropy, std::span<float> gradient);
+  // Both, for an unroll of one gradient.
+  RolloutGradient Run(double entropy, std::span<float> gradient) {
+    Act();
+    return Gradient(0, entropy, gradient);
+  }
 
   // Since the last call.
   RolloutEpisodes TakeEpisodes();
@@ -96,10 +110,17 @@ class Rollout {
   std::uint32_t life() const { return life_; }
   // As envs::VecEnv's: why it cannot be saved, or ""; appends its state; goes on from a state that
   // a rollout of the same configuration saved, of any slot and life. After a StateError from
-  // Restore, make another rollout. REQUIRES: Save: WhyNotSaved().empty().
+  // Restore, make another rollout. Save drops the gradients that the last unroll has left.
+  // REQUIRES: Save: WhyNotSaved().empty().
   std::string WhyNotSaved() const { return groups_[0]->WhyNotSaved(); }
-  void Save(std::vector<std::byte>& to) { SaveState(*this, to); }
-  void Restore(std::span<const std::byte> state) { RestoreState(*this, state); }
+  void Save(std::vector<std::byte>& to) {
+    Carry();
+    SaveState(*this, to);
+  }
+  void Restore(std::span<const std::byte> state) {
+    played_ = false;
+    RestoreState(*this, state);
+  }
   void Fields(StateBytes& state);
 
  private:
@@ -117,7 +138,7 @@ class Rollout {
     double norm = 0;
   };
 
-  void Send(double entropy);
+  void SendWeights();
   // The unroll (unroll.cc).
   void Unroll();
   void TakeTurns();
@@ -127,7 +148,9 @@ class Rollout {
   void Finish(int t, int group);
   void ForwardFinals(int t, int group);
   void AddFinals(int t, int group);
-  void Gradient(std::span<float> gradient);
+  void Advantages();
+  PlayedUnroll Played();
+  void ComputeGradient(std::uint64_t use, std::span<float> to);
   void Fetch(std::span<float> gradient);
   void Carry();
   void Repeat(int id, const std::function<void()>& ops);
@@ -144,6 +167,13 @@ class Rollout {
                         static_cast<std::size_t>(block.envs) * width);
   }
 
+  // Numbers of recordings: 0 is a whole unroll, then come its turns, then these.
+  enum class Recording : int { kKeep, kGradient, kProximal };
+  int Samples() const { return minibatches_ ? minibatches_->samples() : unroll_ * envs_; }
+  int NumberOf(Recording recording) const {
+    return 1 + (unroll_ + 1) * static_cast<int>(groups_.size()) + static_cast<int>(recording);
+  }
+
   const Config config_;
   const int unroll_, envs_;
   const bool staged_;
@@ -153,19 +183,26 @@ class Rollout {
   EnvGroups groups_;
   std::vector<int> firsts_;  // the first env of each group
   std::unique_ptr<net::Model<float>> model_;
-  Memory& memory_;  // the replica's, of all buffers below
+  std::unique_ptr<Minibatches> minibatches_;  // nullptr: one gradient, of the activations of acting
+  Memory& memory_;                            // the replica's, of all buffers below
 
   Mirrored<float> weights_;
-  Mirrored<net::LossWeights> loss_weights_;                 // (1)
-  Mirrored<RandomStream> action_streams_;                   // (B)
-  Buffer<std::int32_t> actions_;                            // (T, B)
-  Buffer<float> rewards_, advantages_, returns_, dvalues_;  // (T, B)
-  Buffer<std::uint8_t> terminals_;                          // (T, B)
-  Buffer<float> dlogits_;                                   // (T, B, A)
-  Mirrored<Report> report_;                                 // (1)
-  Mirrored<float> gradient_;    // (layout().size()); empty if Run's `gradient` is written directly
-  bool fresh_ = true;           // the rows of step 0 are not observed yet
-  std::uint64_t replaced_ = 0;  // processes already reported
+  Mirrored<net::LossWeights> loss_weights_;       // (1)
+  Mirrored<RandomStream> action_streams_;         // (B)
+  Buffer<std::int32_t> actions_;                  // (T, B)
+  Buffer<float> rewards_, advantages_, returns_;  // (T, B)
+  Buffer<std::uint8_t> terminals_;                // (T, B)
+  Buffer<float> dlogits_, dvalues_;               // of a gradient's samples: (n, A), (n)
+  Buffer<net::Moments> moments_;                  // (1)
+  Mirrored<Report> report_;                       // (1)
+  Mirrored<float> gradient_;  // (layout().size()); empty if Run's `gradient` is written directly
+  // The weights are held from an unroll to its gradient, or during each of several.
+  std::optional<net::HeldWeights<float>> held_;
+  std::int64_t act_ns_ = 0, waited_ns_ = 0;  // of the last unroll, until its first gradient
+  bool fresh_ = true;                        // the rows of step 0 are not observed yet
+  bool played_ = false;                      // ... or are still those of the last unroll
+  std::int64_t next_use_ = 0;                // of it
+  std::uint64_t replaced_ = 0;               // processes already reported
 };
 
 }  // namespace starling::actors

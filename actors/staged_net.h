@@ -58,7 +58,7 @@ class StagedNet final : public net::Model<float> {
   bool Ready(const net::Block& block) override;
   void Await(const net::Block& block) override;
   void Carry(int step) override;
-  int num_carried() const override { return whole_.num_carried(); }
+  std::vector<std::span<float>> carried() override { return whole_.carried(); }
   void CarriedFields(StateBytes& state) override;
   void Backward(std::span<const float> parameters, int steps, std::span<const float> dlogits,
                 std::span<const float> dvalues, std::span<float> gradient) override;
@@ -81,7 +81,7 @@ class StagedNet final : public net::Model<float> {
   const net::Batch batch_;
   const std::vector<net::Block> groups_;
   Memory& memory_;                 // of stage 0
-  const net::Part<float> whole_;   // without arrays: for its layout
+  net::Part<float> whole_;         // without arrays: for its layout
   Buffer<float> logits_, values_;  // (steps, envs, A), (steps, envs)
   Incoming<float> logits_in_, values_in_;
   // On the host, of arrays on a GPU.

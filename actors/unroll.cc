@@ -10,7 +10,6 @@ std::size_t Index(int count) { return static_cast<std::size_t>(count); }
 
 // The groups take turns: the net works on one while others are stepped. Turn t of a group takes the
 // results of its step t - 1, acts, and begins step t; turn T ends with the values that bootstrap.
-// The recordings are numbered: 0 is a whole unroll, then come the turns, then the gradient.
 void Rollout::Unroll() {
   const int groups = static_cast<int>(groups_.size());
   for (int group = 0; fresh_ && group < groups; ++group) {

@@ -58,7 +58,7 @@ class LinkedActor {
     const std::span<float> gradient = client_.NextGradientSpace();
     std::ranges::fill(gradient, 1e-6f);
     const std::int64_t begin = SteadyClock().NowNs();
-    Expect(client_.Push(*grant, meta_,
+    Expect(client_.Push(*grant, meta_, meta_.version,
                         {.values = gradient, .norm = 1, .loss = {}, .samples = samples_}, {}));
     return begin;
   }

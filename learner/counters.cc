@@ -20,6 +20,15 @@ double Mean(const std::deque<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+nlohmann::json ToJson(const Histogram& histogram) {
+  return {{"counts", histogram.counts()}, {"max", histogram.max()}, {"mean", histogram.mean()}};
+}
+
+Histogram HistogramFrom(const nlohmann::json& json) {
+  return {json.at("counts").get<std::vector<std::uint64_t>>(), json.at("max").get<std::uint64_t>(),
+          json.at("mean").get<double>()};
+}
+
 }  // namespace
 
 void Counters::AddEpisode(const wire::Episode& episode) {
@@ -38,7 +47,7 @@ double Counters::mean_return() const { return Mean(recent_returns); }
 double Counters::mean_length() const { return Mean(recent_lengths); }
 
 std::string Counters::Save() const {
-  return nlohmann::json{
+  nlohmann::json json{
       {"applied", applied},
       {"merged", merged},
       {"dropped", dropped},
@@ -55,8 +64,9 @@ std::string Counters::Save() const {
       {"recent_returns", recent_returns},
       {"recent_lengths", recent_lengths},
       {"seconds", seconds},
-  }
-      .dump();
+  };
+  if (!data_age.counts().empty()) json["data_age"] = ToJson(data_age);
+  return json.dump();
 }
 
 // Keys that later versions added are optional, so that older checkpoints still load.
@@ -74,6 +84,7 @@ Counters Counters::Restore(const std::string& text) {
     counters.staleness = Histogram(json.at("staleness_counts").get<std::vector<std::uint64_t>>(),
                                    json.at("staleness_max").get<std::uint64_t>(),
                                    json.at("staleness_mean").get<double>());
+    if (json.contains("data_age")) counters.data_age = HistogramFrom(json.at("data_age"));
     json.at("episodes").get_to(counters.episodes);
     counters.episodes_cut = json.value("episodes_cut", counters.episodes_cut);
     counters.envs_replaced = json.value("envs_replaced", counters.envs_replaced);

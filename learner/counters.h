@@ -27,6 +27,7 @@ struct Counters {
   // Times that the run went on without states of its actors: it is not what it would have been.
   std::uint64_t breaks = 0;
   Histogram staleness;
+  Histogram data_age;  // versions since the unroll was played; only where data is used again
   std::uint64_t episodes = 0;
   std::uint64_t envs_replaced = 0;  // env processes that died and were restarted
   std::uint64_t episodes_cut = 0;   // episodes that ended with them; not in `episodes`

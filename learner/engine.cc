@@ -1,5 +1,6 @@
 #include "learner/engine.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <tuple>
@@ -35,6 +36,13 @@ ArrivalRecord RecordOf(const Received& gradient) {
           .base_version = gradient.header.version,
           .samples = gradient.body.samples,
           .norm = gradient.body.norm};
+}
+
+wire::Grant ToWire(const Grant& grant) {
+  return {.number = grant.number,
+          .version = grant.version,
+          .use = grant.use,
+          .acting = grant.acting ? 1u : 0u};
 }
 
 }  // namespace
@@ -125,6 +133,7 @@ Engine::Receipt Engine::Receive(Received gradient) {
   }
   // 2. Check its content, then its grant.
   ArrivalRecord record = RecordOf(gradient);
+  const std::uint64_t use = gradient.body.use, played = gradient.body.played;
   wire::Outcome outcome = CheckContent(gradient, *sender);
   if (outcome == wire::Outcome::kNone) {
     Count(gradient.body);
@@ -135,6 +144,9 @@ Engine::Receipt Engine::Receive(Received gradient) {
   // 3. Journal the outcome before any update can contain the gradient.
   if (!std::exchange(sender->begun, true)) lives_.Begin(record.slot, sender->life);
   record.outcome = static_cast<std::uint8_t>(outcome);
+  if (config_.reuses_data()) {
+    journal_.Append(UseRecord{record.slot, record.incarnation, record.sequence, use, played});
+  }
   journal_.Append(record);
   // 4. An actor whose gradient was refused gets another grant.
   if (outcome != wire::Outcome::kNone) {
@@ -142,6 +154,12 @@ Engine::Receipt Engine::Receive(Received gradient) {
     pipeline_.judge().GrantOrQueue(record.slot);
   }
   return {outcome, sender};
+}
+
+void Engine::Acted(Member& member, std::uint64_t number) {
+  if (!pipeline_.judge().Acted(member.slot, number)) {
+    unsent_.push_back({.slot = member.slot, .number = number, .version = pipeline_.taken()});
+  }
 }
 
 // Returns the sender, or why there is none.
@@ -161,9 +179,13 @@ wire::Outcome Engine::CheckContent(Received& gradient, Member& sender) const {
   const auto& [header, body] = std::tie(gradient.header, gradient.body);
   if (header.sequence <= sender.last_sequence) return wire::Outcome::kDuplicate;
   sender.last_sequence = header.sequence;
+  if (body.use == 0) sender.unroll_counted = false;
   // Whole unrolls of any number of envs: actors may differ in theirs.
   const auto unroll = static_cast<std::uint64_t>(config_.actors.unroll);
-  if (body.samples < 1 || body.samples > kMaxSamples || body.samples % unroll != 0) {
+  const Grant* grant = judge().FindGrant(body.grant);
+  if (body.samples < 1 || body.samples > kMaxSamples || body.samples % unroll != 0 ||
+      (grant && grant->slot == sender.slot && grant->use != body.use) ||
+      body.played > header.version) {
     return wire::Outcome::kBadSamples;
   }
   if (body.buffer > 0 && !gradient.norm) {  // not lent for its checks yet
@@ -184,11 +206,15 @@ wire::Outcome Engine::CheckContent(Received& gradient, Member& sender) const {
 // refused by the judge.
 wire::Outcome Engine::Hold(Received gradient, Member& sender) {
   const std::uint64_t number = gradient.body.grant, base = gradient.header.version;
-  const std::uint32_t samples = gradient.body.samples, wait_us = gradient.body.wait_us;
+  const std::uint32_t wait_us = gradient.body.wait_us;
+  const std::uint64_t of_unroll = std::uint64_t{gradient.body.samples} *
+                                  static_cast<std::uint64_t>(config_.updates.minibatches);
+  const std::uint64_t steps = gradient.steps = sender.unroll_counted ? 0 : of_unroll;
   const Arrival arrival = pipeline_.Hold(std::move(gradient));
   if (arrival == Arrival::kHeld) {
     ++sender.accepted;
-    sender.steps += samples;
+    sender.steps += steps;
+    sender.unroll_counted = true;
     sender.wait_us += wait_us;
     sender.version = base;
   }
@@ -253,7 +279,9 @@ CheckpointContent Engine::ContentOf(TrainingState state) {
 
 // Grants that were not sent yet are none to an actor.
 bool Engine::AtCut() const {
-  return judge().state().held.empty() && judge().late().empty() && sent_ns_.empty();
+  return judge().state().held.empty() && judge().late().empty() && sent_ns_.empty() &&
+         std::ranges::all_of(roster_.members(),
+                             [](const auto& member) { return member.second.next_use == 0; });
 }
 
 // ---- grants and answers out
@@ -264,10 +292,13 @@ std::vector<Engine::Reply> Engine::TakeReplies(std::int64_t now_ns) {
   std::map<std::uint32_t, std::vector<wire::Grant>> grants;  // by slot
   std::erase_if(unsent_, [&](const Grant& grant) {
     if (grant.version > pipeline_.taken() || over()) return false;
-    grants[grant.slot].push_back({.number = grant.number, .version = grant.version});
-    sent_ns_[grant.number] = now_ns;
+    grants[grant.slot].push_back(ToWire(grant));
     granted_ = true;
+    if (!judge().FindGrant(grant.number)) return true;  // it has ended; its actor waits for it
+    const bool anew = !sent_ns_.insert_or_assign(grant.number, now_ns).second;
+    if (anew) return true;
     journal_.Append(GrantRecord{grant.slot, grant.number, grant.version});
+    roster_.Find(grant.slot)->next_use = (grant.use + 1) % judge().rules().uses;
     return true;
   });
   // 2. Gather the outcomes of the applied gradients whose actors still live, then the grants, in
@@ -295,7 +326,7 @@ std::vector<wire::Grant> Engine::SentGrants(std::uint32_t slot) const {
   std::vector<wire::Grant> sent;
   for (const Grant& grant : judge().state().outstanding) {
     if (grant.slot == slot && sent_ns_.contains(grant.number)) {
-      sent.push_back({.number = grant.number, .version = grant.version});
+      sent.push_back(ToWire(grant));
     }
   }
   return sent;
@@ -355,6 +386,13 @@ RunStatus Engine::Status() const {
                         .max = counters_.staleness.max(),
                         .mean = counters_.staleness.mean(),
                         .histogram = counters_.staleness.counts()},
+          .reuse = config_.reuses_data()
+                       ? std::optional(ReuseStatus{.kl = newest_.kl,
+                                                   .clipped = newest_.clipped,
+                                                   .age_max = counters_.data_age.max(),
+                                                   .age_mean = counters_.data_age.mean(),
+                                                   .age_histogram = counters_.data_age.counts()})
+                       : std::nullopt,
           .actors_alive = static_cast<int>(roster_.size()),
           .version = pipeline_.published()};
 }

@@ -96,6 +96,10 @@ class Engine {
   // its norm where options.mean adds up.
   Receipt Receive(Received gradient);
 
+  // The member has played the unroll of its acting grant. If the grant has ended by now, it is
+  // granted to be refused: the actor computes, and its gradient brings the next grant.
+  void Acted(Member& member, std::uint64_t grant);
+
   // ---- updates out
 
   // Hands the applier every update that is due, as far as it has room; none once the run is over.

@@ -218,6 +218,8 @@ void Learner::Dispatch(Arrived arrived) {
       return membership_.OnLeave(envelope.peer());
     case wire::Kind::kFetchState:
       return membership_.OnFetchState(message.header, std::get<wire::FetchState>(message.body));
+    case wire::Kind::kActed:
+      return OnActed(message.header, std::get<wire::Acted>(message.body));
     case wire::Kind::kState:
       return OnState(message.header, std::get<wire::State>(message.body));
     default:
@@ -278,6 +280,15 @@ void Learner::OnFetch(const wire::Header& header) {
   if (!member) return;
   membership_.Heard(*member, member->peer);
   SendWeights(*member);
+}
+
+// The answer, a grant of the newest version, is one of this turn's; over tcp weights follow it.
+void Learner::OnActed(const wire::Header& header, const wire::Acted& acted) {
+  Member* member = engine_.SenderOf(header);
+  if (!member) return;
+  membership_.Heard(*member, member->peer);
+  member->wants_weights |= acted.weights != 0;
+  engine_.Acted(*member, acted.grant);
 }
 
 void Learner::ReloadKeys() {

@@ -135,6 +135,7 @@ class Learner {
   void OnWholeGradients();
   bool Receive(Arrived arrived, double other_square);
   void OnFetch(const wire::Header& header);
+  void OnActed(const wire::Header& header, const wire::Acted& acted);
   void OnState(const wire::Header& header, const wire::State& part);
   void ReloadKeys();
 

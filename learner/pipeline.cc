@@ -15,7 +15,9 @@ JudgeRules RulesOf(const Config& config) {
   return {.bound = config.staleness.bound,
           .drop = config.staleness.on_exceed == OnExceed::kDrop,
           .gradients = static_cast<std::uint64_t>(config.updates.gradients),
-          .in_flight = static_cast<std::uint64_t>(config.updates.in_flight)};
+          .in_flight = static_cast<std::uint64_t>(config.updates.in_flight),
+          .uses = static_cast<std::uint64_t>(config.gradients_per_unroll()),
+          .acts_first = config.reuses_data()};
 }
 
 wire::SnapshotMeta MetaOf(const Config& config, std::uint32_t term, std::uint64_t version,
@@ -40,7 +42,7 @@ Pipeline::Pipeline(const Config& config, TrainingState state, wire::SnapshotWrit
       taken_(state.version),
       checkpoint_s_(counters.seconds),
       lr_(LearningRate(config.optimizer, config.run.steps, state.steps,
-                       static_cast<std::uint64_t>(config.samples_per_gradient()))),
+                       static_cast<std::uint64_t>(config.samples_per_unroll()))),
       entropy_(EntropyCoef(config.loss, config.run.steps, state.steps)),
       applier_(MakeApplier(config.learner.apply,
                            {.threads = static_cast<int>(config.learner.threads),
@@ -79,7 +81,7 @@ void Pipeline::Launch(const Judge::Update& decided) {
 
   // 1. Take the held gradients, in the order of their sum, and count their staleness.
   std::vector<Contribution> contributions;
-  std::uint64_t samples = 0;
+  std::uint64_t samples = 0, steps = 0;
   pending->oldest_base = decided.version;
   for (const HeldGradient& held : decided.gradients) {
     const Received& gradient =
@@ -97,16 +99,18 @@ void Pipeline::Launch(const Judge::Update& decided) {
     contributions.push_back({.samples = gradient.body.samples, .staleness = staleness});
     record.items.push_back({slot, incarnation, sequence});
     samples += gradient.body.samples;
+    steps += gradient.steps;
     counters_.staleness.Add(staleness);
+    if (config_.reuses_data()) counters_.data_age.Add(decided.version - 1 - gradient.body.played);
   }
   ++counters_.updates;
   counters_.applied += decided.gradients.size();
   if (merged) counters_.merged += decided.gradients.size();
 
-  // 2. Read the learning rate's schedule at the samples applied before this update.
-  lr_ = LearningRate(config_.optimizer, config_.run.steps, steps_, samples) *
+  // 2. Read the learning rate's schedule at the steps applied before this update.
+  lr_ = LearningRate(config_.optimizer, config_.run.steps, steps_, steps) *
         LrScale(config_.optimizer, samples);
-  const std::uint64_t before = std::exchange(steps_, steps_ + samples);
+  const std::uint64_t before = std::exchange(steps_, steps_ + steps);
 
   // 3. Describe the update: the mean of its gradients, weighted by their samples.
   Update& update = pending->update;

@@ -33,7 +33,9 @@ struct Member {
   std::optional<std::uint64_t> bytes{};
   std::uint64_t last_sequence = 0;  // its newest gradient
   std::uint64_t accepted = 0;       // gradients of this incarnation that were held
-  std::uint64_t steps = 0;          // samples in those
+  std::uint64_t steps = 0;          // of envs that count with those
+  bool unroll_counted = false;      // those of its last unroll do already
+  std::uint64_t next_use = 0;       // of its unroll: the use of the grant after the last one sent
   std::uint64_t wait_us = 0;        // time it waited for grants, summed over those
   std::uint64_t version = 0;        // base of the newest of them
   std::uint64_t staleness = 0;      // of the last that was applied

@@ -48,6 +48,13 @@ void VisitFields(Status& status, Visitor visit) {
     section.Bound("bound", status.staleness.bound);
     section("histogram", status.staleness.histogram);
   });
+  visit.Section("reuse", status.reuse, [](auto section, auto& reuse) {
+    section("kl", reuse.kl);
+    section("clipped", reuse.clipped);
+    section("age_max", reuse.age_max);
+    section("age_mean", reuse.age_mean);
+    section("age_histogram", reuse.age_histogram);
+  });
   visit("actors_alive", status.actors_alive);
   const auto activities = [](auto section, auto& of) {
     section("wait", of.wait);
@@ -191,6 +198,7 @@ Json ToJson(const RunStatus& status) {
 Json MetricsLine(const RunStatus& status) {
   Json line = ToJson(status);
   line["staleness"].erase("histogram");
+  if (line.contains("reuse")) line["reuse"].erase("age_histogram");
   line.erase("joined");
   line.erase("saving");
   line.erase("final");

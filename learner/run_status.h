@@ -44,6 +44,17 @@ struct StalenessStatus {
   friend bool operator==(const StalenessStatus&, const StalenessStatus&) = default;
 };
 
+// Where an unroll is used more than once (updates.epochs).
+struct ReuseStatus {
+  double kl = 0, clipped = 0;  // of the newest gradient (net/loss.h)
+  // Age of the data of applied gradients: versions since the weights that played it.
+  std::uint64_t age_max = 0;
+  double age_mean = 0;
+  std::vector<std::uint64_t> age_histogram{};
+
+  friend bool operator==(const ReuseStatus&, const ReuseStatus&) = default;
+};
+
 struct GradientStatus {
   std::uint64_t received = 0;
   std::uint64_t applied = 0;
@@ -115,6 +126,7 @@ struct RunStatus {
   std::uint64_t deadlines = 0;                            // grants that expired
   std::uint64_t breaks = 0;                               // Counters
   StalenessStatus staleness{};
+  std::optional<ReuseStatus> reuse{};
   int actors_alive = 0;
   std::optional<UnrollStatus> actor_us{};  // absent in a simulation
   TimeStatus time{};
@@ -139,7 +151,7 @@ struct PublishedStatus {
 
 // The status line. Numbers that are not finite or not known are null.
 nlohmann::ordered_json ToJson(const RunStatus& status);
-// The line of metrics.jsonl: ToJson without the histogram, the actors, `saving` and `final`.
+// The line of metrics.jsonl: ToJson without the histograms, the actors, `saving` and `final`.
 nlohmann::ordered_json MetricsLine(const RunStatus& status);
 
 // Returns nullopt if `line` is not a JSON object or a known key has the wrong type (a torn line).

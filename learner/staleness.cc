@@ -32,6 +32,7 @@ std::vector<std::size_t> DueUpdate(const JudgeRules& rules, const JudgeState& st
   if (state.held.empty() || !enough) return {};
   if (!rules.drop) {
     for (const Grant& grant : state.outstanding) {
+      if (grant.acting && rules.bound > 0) continue;
       if (TooOld(rules, after, grant.version)) return {};
     }
   }
@@ -67,12 +68,13 @@ bool MayOvertake(std::uint64_t bound, std::uint64_t version, std::uint64_t base)
 Judge::Judge(const JudgeRules& rules, std::uint64_t version) : rules_(rules) {
   CHECK(rules.gradients >= 1 && rules.in_flight >= 1);
   CHECK(rules.bound != 0 || rules.in_flight == 1, "in_flight {} at bound 0", rules.in_flight);
+  CHECK(rules.uses == 1 || rules.acts_first, "{} gradients on the weights that play", rules.uses);
   state_.version = version;
 }
 
 void Judge::Open() {
   open_ = true;
-  if (!withheld_) GrantWaiting();
+  GrantWaiting();
 }
 
 void Judge::Release() {
@@ -93,14 +95,26 @@ Arrival Judge::Arrive(std::uint32_t slot, std::uint64_t number, std::uint64_t ba
   if (!found) return Arrival::kNoGrant;
   if (base < state_.outstanding[*found].version) return Arrival::kBelowGrant;
   if (base > state_.version) return Arrival::kFutureVersion;
+  const bool acting = state_.outstanding[*found].acting;
   state_.outstanding.erase(state_.outstanding.begin() + static_cast<std::ptrdiff_t>(*found));
   if (TooOld(rules_, state_.version, base)) {
-    CHECK(rules_.drop, "version {} left base {} behind under wait", state_.version, base);
-    withheld_ ? waiting_.push_back(slot) : GrantTo(slot);
+    CHECK(rules_.drop || acting, "version {} left base {} behind under wait", state_.version, base);
+    MayGrant(slot) ? GrantTo(slot) : waiting_.push_back(slot);
     return Arrival::kStale;
   }
   state_.held.push_back({slot, base, next_arrival_++, ticket});
   return Arrival::kHeld;
+}
+
+bool Judge::Acted(std::uint32_t slot, std::uint64_t number) {
+  for (Grant& grant : state_.outstanding) {
+    if (grant.slot != slot || grant.number < number || !grant.acting) continue;
+    if (grant.number > number && grant.use == 0) break;  // of the next unroll
+    grant.version = state_.version;
+    grant.acting = false;
+    fresh_.push_back(grant);
+  }
+  return FindOutstanding(slot, number).has_value();
 }
 
 bool Judge::RevokeGrant(std::uint32_t slot, std::uint64_t number) {
@@ -125,7 +139,7 @@ void Judge::Spent(std::uint32_t slot, std::uint64_t number) {
 
 void Judge::GrantOrQueue(std::uint32_t slot) {
   if (HeldOrGranted(slot) >= rules_.in_flight) return;
-  if (open_ && !withheld_ && state_.held.empty()) {
+  if (open_ && MayGrant(slot) && state_.held.empty()) {
     GrantTo(slot);
   } else {
     waiting_.push_back(slot);
@@ -140,6 +154,7 @@ std::vector<Grant> Judge::RemoveActor(std::uint32_t slot) {
   });
   for (HeldGradient& gradient : state_.held) gradient.orphan |= gradient.slot == slot;
   late_.erase(slot);
+  next_use_.erase(slot);
   std::erase(waiting_, slot);
   std::erase_if(fresh_, [&](const Grant& grant) { return grant.slot == slot; });
   return ended;
@@ -171,20 +186,42 @@ std::optional<Judge::Update> Judge::NextUpdate() {
   for (const HeldGradient& gradient : update.gradients) {
     if (!gradient.orphan) waiting_.push_back(gradient.slot);
   }
-  if (!withheld_) GrantWaiting();
+  GrantWaiting();
   return update;
 }
 
 std::vector<Grant> Judge::TakeGrants() { return std::exchange(fresh_, {}); }
 
+// A later grant of an unroll that is still to be played acts with the first one.
 void Judge::GrantTo(std::uint32_t slot) {
-  const Grant grant{slot, next_number_++, state_.version};
+  Grant grant{slot, next_number_++, state_.version, NextUse(slot)};
+  grant.acting = rules_.acts_first &&
+                 (grant.use == 0 || std::ranges::any_of(state_.outstanding, [&](const Grant& g) {
+                    return g.slot == slot && g.acting;
+                  }));
+  next_use_[slot] = (grant.use + 1) % rules_.uses;
   state_.outstanding.push_back(grant);
   fresh_.push_back(grant);
 }
 
 void Judge::GrantWaiting() {
-  for (std::uint32_t slot : std::exchange(waiting_, {})) GrantTo(slot);
+  if (!open_) return;
+  for (std::uint32_t slot : std::exchange(waiting_, {})) {
+    MayGrant(slot) ? GrantTo(slot) : waiting_.push_back(slot);
+  }
+}
+
+// An unroll that has begun runs out also where new ones are withheld.
+bool Judge::MayGrant(std::uint32_t slot) const { return !withheld_ || NextUse(slot) != 0; }
+
+std::uint64_t Judge::NextUse(std::uint32_t slot) const {
+  const auto next = next_use_.find(slot);
+  return next == next_use_.end() ? 0 : next->second;
+}
+
+bool Judge::AtCut() const {
+  return state_.held.empty() && state_.outstanding.empty() && late_.empty() &&
+         std::ranges::all_of(next_use_, [](const auto& next) { return next.second == 0; });
 }
 
 std::size_t Judge::HeldOrGranted(std::uint32_t slot) const {

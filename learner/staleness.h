@@ -5,12 +5,16 @@
 // each event (a join, an arrival, a loss) and then calls NextUpdate() until it returns nullopt.
 //
 // Words: a *grant* (number, version u) allows an actor to compute one gradient on weights of
-// version u or newer. The version of the weights used is the *base* of the gradient. A gradient
+// version u or newer. An unroll gives `uses` gradients (epochs x minibatches), each under a grant of
+// its own, which knows its place among them. Where they are computed on other weights than those
+// that played the unroll, the first of these grants is *acting* until the actor says that it has
+// played: no update waits for it, and then it becomes a grant of the version of that time. The version of the weights used is the *base* of the gradient. A gradient
 // that arrived under a live grant is *held* until an update takes it. The *staleness* of an applied
 // gradient is (version just before the update) - base. A *cut* is a version at which every actor
-// stands between two unrolls: nothing is outstanding, held or late, so the weights and the states
-// of the actors are the whole run. At bound 0 every version is one; otherwise grants are withheld
-// until there is one.
+// stands between two unrolls: nothing is outstanding, held or late, and no unroll has gradients
+// left, so the weights and the states of the actors are the whole run. At bound 0, with one gradient
+// an unroll, every version is one; otherwise the grants of new unrolls are withheld until there is
+// one.
 //
 // Invariants, after NextUpdate() has returned nullopt:
 // - no gradient was ever applied with a staleness over the bound (checked, fatal)
@@ -36,12 +40,16 @@ struct JudgeRules {
   bool drop = false;                 // staleness.on_exceed = "drop"
   std::uint64_t gradients = 1;       // updates.gradients, K
   std::uint64_t in_flight = 1;       // updates.in_flight: grants an actor holds
+  std::uint64_t uses = 1;            // gradients of one unroll
+  bool acts_first = false;           // the grant of its first gradient is acting until it is played
 };
 
 struct Grant {
   std::uint32_t slot = 0;
   std::uint64_t number = 0;   // 1, 2, ... in the order the judge makes them
   std::uint64_t version = 0;  // u
+  std::uint64_t use = 0;      // of its unroll, in [0, uses)
+  bool acting = false;
 };
 
 struct HeldGradient {
@@ -64,7 +72,8 @@ struct JudgeState {
 // The rule of the staleness bound, as a pure function. Returns the indices into `state.held` that
 // the next update takes, in (base, arrival) order; empty if no update is due. At version v an
 // update is due when
-//   (a) v + 1 - u <= bound for every outstanding grant of version u     (skipped under "drop"), and
+//   (a) v + 1 - u <= bound for every outstanding grant of version u (skipped under "drop", and for
+//       acting grants unless the bound is 0, under which every update waits for all), and
 //   (b) K gradients are held, or no grant is outstanding (and something is held).
 // It takes the K held gradients with the smallest (base, arrival), and every other one that would
 // be too old afterwards: v + 1 - base > bound.
@@ -95,10 +104,15 @@ class Judge {
   void Join(std::uint32_t slot);
 
   // A gradient arrives that names grant `number` of `slot`. kHeld: it will be in exactly one
-  // update. kStale (only under "drop"): refused, and its actor gets a new grant at once. The other
-  // refusals leave the grant as it is; the caller ends it (RevokeGrant).
+  // update. kStale (only under "drop", or under an acting grant): refused, and its actor gets a new
+  // grant at once. The other refusals leave the grant as it is; the caller ends it (RevokeGrant).
   Arrival Arrive(std::uint32_t slot, std::uint64_t number, std::uint64_t base,
                  std::uint64_t ticket);
+
+  // The actor has played the unroll of its acting grant `number`, which becomes one of the newest
+  // version, with those behind it that belong to the same unroll: all are granted anew under their
+  // numbers. Returns false if the grant was not live: its gradient will be refused.
+  bool Acted(std::uint32_t slot, std::uint64_t number);
 
   // Ends a grant without a gradient: the content of its gradient was refused. Returns false if the
   // grant was not live.
@@ -126,13 +140,13 @@ class Judge {
   };
   std::optional<Update> NextUpdate();
 
-  // From now on nothing is granted, and slots wait; what is granted and held runs out. Release
+  // From now on no unroll is granted, and slots wait; what is granted and held runs out. Release
   // grants the slots that wait: at once if no gradient is held, else with the next version.
   void Withhold() { withheld_ = true; }
   void Release();
   bool withheld() const { return withheld_; }
   // Returns whether version() is a cut.
-  bool AtCut() const { return state_.held.empty() && state_.outstanding.empty() && late_.empty(); }
+  bool AtCut() const;
   // The newest expired grant of every actor that may still compute on it, by slot.
   const std::map<std::uint32_t, std::uint64_t>& late() const { return late_; }
 
@@ -146,12 +160,15 @@ class Judge {
   const JudgeState& state() const { return state_; }
   const JudgeRules& rules() const { return rules_; }
   std::uint64_t version() const { return state_.version; }
+  // The use of the next grant of `slot`.
+  std::uint64_t NextUse(std::uint32_t slot) const;
   // Slots that get a grant with the next version; a slot is listed once per grant.
   const std::vector<std::uint32_t>& waiting() const { return waiting_; }
 
  private:
   void GrantTo(std::uint32_t slot);
   void GrantWaiting();
+  bool MayGrant(std::uint32_t slot) const;
   std::size_t HeldOrGranted(std::uint32_t slot) const;
   std::optional<std::size_t> FindOutstanding(std::uint32_t slot, std::uint64_t number) const;
   void Spent(std::uint32_t slot, std::uint64_t number);
@@ -162,8 +179,9 @@ class Judge {
   std::map<std::uint32_t, std::uint64_t> late_;
   std::uint64_t next_number_ = 1;
   std::uint64_t next_arrival_ = 0;
-  std::vector<std::uint32_t> waiting_;  // one entry per queued grant
-  std::vector<Grant> fresh_;            // made since the last TakeGrants
+  std::vector<std::uint32_t> waiting_;               // one entry per queued grant
+  std::vector<Grant> fresh_;                         // made since the last TakeGrants
+  std::map<std::uint32_t, std::uint64_t> next_use_;  // of the next grant; none: 0
 };
 
 }  // namespace starling::learner

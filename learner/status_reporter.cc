@@ -90,6 +90,13 @@ std::vector<Scalar> ScalarsOf(const RunStatus& status, const RunStatus& before) 
       {"speed/updates_per_second", per_second(status.updates, before.updates)},
   };
   std::vector<Scalar> scalars;
+  if (status.reuse) {
+    scalars = {{"reuse/kl", status.reuse->kl},
+               {"reuse/clipped", status.reuse->clipped},
+               {"reuse/age_mean", status.reuse->age_mean},
+               {"reuse/age_max", static_cast<double>(status.reuse->age_max)}};
+    std::erase_if(scalars, [](const Scalar& one) { return !std::isfinite(one.value); });
+  }
   for (const Scalar& chart : charts) {
     if (std::isfinite(chart.value)) scalars.push_back(chart);
   }

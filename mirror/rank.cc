@@ -219,8 +219,13 @@ Computed Rank::Compute(const wire::Grant& grant) {
   wire::SnapshotMeta meta;
   CHECK(reader_.Read(grant.version, rollout_->weights(), meta), "no version {}", grant.version);
   const std::uint32_t refresh_us = Us(real_.NowNs() - begin);
-  // 2. An unroll and its gradient.
-  const actors::RolloutGradient gradient = rollout_->Run(meta.entropy, all_reduce_.own());
+  // 2. An unroll, and its gradients in turn. No version comes between it and the first.
+  if (grant.use == 0) {
+    rollout_->Act();
+    played_ = meta.version;
+  }
+  const actors::RolloutGradient gradient =
+      rollout_->Gradient(grant.use, meta.entropy, all_reduce_.own());
   // 3. All but its values.
   Computed computed{.header = {.slot = slot(),
                                .incarnation = engine_.roster().Find(slot())->incarnation,
@@ -232,6 +237,8 @@ Computed Rank::Compute(const wire::Grant& grant) {
                     .body = actors::GradientMessage(gradient, rollout_->TakeEpisodes()),
                     .norm = net::CheckFinite(gradient.values)};
   computed.body.grant = grant.number;
+  computed.body.use = grant.use;
+  computed.body.played = played_;
   computed.body.wait_us = wait_us_;
   computed.body.refresh_us = refresh_us;
   computed.body.push_us = push_us_;

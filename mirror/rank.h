@@ -90,6 +90,7 @@ class Rank {
   std::unique_ptr<actors::Rollout> rollout_;
 
   std::uint64_t sequence_ = 0;               // of the last gradient
+  std::uint64_t played_ = 0;                 // version of the weights that played the last unroll
   std::uint64_t hashed_, hash_;              // Report
   std::optional<std::int64_t> begin_ns_;     // of training, by `real_`
   Circumstances agreed_;                     // rank 0's, of this turn

@@ -68,6 +68,11 @@ class Backend {
   // gradient across a step in which episodes may end. `to` and `from` may be the same array.
   virtual void KeepState(int width, int n, const std::uint8_t* resets, const T* from, T* to) = 0;
 
+  // to (n, WIDTH): row i is row rows[i] of `from`; for a minibatch. The defaults run on the host.
+  virtual void Gather(int n, int width, const std::int32_t* rows, const T* from, T* to);
+  virtual void Gather(int n, int width, const std::int32_t* rows, const std::uint8_t* from,
+                      std::uint8_t* to);
+
   // The ops above a net (net/loss.h). The defaults run on the host.
 
   // taken (n): one action for each row of logits (n, A), by one Uniform of each of streams (n).
@@ -76,6 +81,8 @@ class Backend {
   virtual void AddBootstrap(const AddBootstrapArgs<T>& args);
   virtual void Advantages(const AdvantagesArgs<T>& args) { GeneralisedAdvantages(args); }
   virtual void Loss(const LossArgs<T>& args) { ActorCriticLoss(args); }
+  virtual void LogProbs(const LogProbsArgs<T>& args) { net::LogProbs(args); }
+  virtual void AdvantageMoments(const MomentsArgs<T>& args) { net::AdvantageMoments(args); }
   // Scales gradient (size) as net::ClipByGlobalNorm does; norm (1) is the norm before.
   virtual void ClipByGlobalNorm(std::size_t size, double max_norm, T* gradient, double* norm);
 };

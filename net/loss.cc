@@ -8,6 +8,7 @@
 
 #include "core/check.h"
 #include "net/backend.h"
+#include "net/surrogate.h"
 
 namespace starling::net {
 namespace {
@@ -61,6 +62,13 @@ void Sample(int n, int actions, std::span<const T> logits, std::span<const float
   }
 }
 
+template <class U>
+void GatherRows(int n, int width, const std::int32_t* rows, const U* from, U* to) {
+  for (int i = 0; i < n; ++i) {
+    std::copy_n(from + std::int64_t{rows[i]} * width, width, to + std::int64_t{i} * width);
+  }
+}
+
 }  // namespace
 
 // Backwards in time: delta_t = r_t + gamma V_{t+1} - V_t and A_t = delta_t + gamma lambda A_{t+1}.
@@ -87,33 +95,60 @@ void GeneralisedAdvantages(const AdvantagesArgs<T>& args) {
 
 template <class T>
 void ActorCriticLoss(const LossArgs<T>& args) {
-  const auto [n, actions, logits, values, taken, advantages, returns, weights, dlogits, dvalues,
-              report] = args;
+  const auto [n, actions, logits, values, samples, weights, dlogits, dvalues, report] = args;
   CHECK(n >= 1 && actions >= 1, "{} samples of {} actions", n, actions);
   const T each = static_cast<T>(weights->scale / n);
   const T entropy_weight = static_cast<T>(weights->entropy);
   const T value_slope = static_cast<T>(2 * weights->value_coef);
+  const T clip = static_cast<T>(weights->clip), value_clip = static_cast<T>(weights->value_clip);
   LossReport total;
   for (int i = 0; i < n; ++i) {
-    const T advantage = advantages[i], error = values[i] - returns[i];
-    const int action = taken[i];
+    const long long row = samples.Row(i);
+    const int action = samples.taken[row];
     CHECK(action >= 0 && action < actions, "action {} of {}", action, actions);
     const T* const z = logits + i * actions;
     T* const d = dlogits + i * actions;
     // 1. The terms of the report. Until step 2, d holds the probabilities.
     const Softmax<T> pi(actions, z, d);
-    total.policy_loss -= advantage * (pi.LogP(z[action]));
-    total.value_loss += error * error;
+    const PolicyTerm<T> policy = PolicyTermOf(samples, row, pi.LogP(z[action]), clip);
+    const ValueTerm<T> value = ValueTermOf(samples, row, values[i], value_clip);
+    total.policy_loss += policy.loss;
+    total.value_loss += value.loss;
     total.entropy += pi.entropy;
+    total.kl += policy.kl;
+    total.clipped += policy.clipped;
     // 2. The gradient.
     for (int a = 0; a < actions; ++a) {
       // d(-log pi(taken))/dz_a = p_a - [a = taken];  d(-H)/dz_a = p_a (log p_a + H)
       const T p = d[a], one = a == action ? T(1) : T(0);
-      d[a] = each * (advantage * (p - one) + entropy_weight * p * (pi.LogP(z[a]) + pi.entropy));
+      d[a] = each * (policy.push * (p - one) + entropy_weight * p * (pi.LogP(z[a]) + pi.entropy));
     }
-    dvalues[i] = each * value_slope * error;
+    dvalues[i] = each * value_slope * value.error;
   }
-  *report = {total.policy_loss / n, total.value_loss / n, total.entropy / n};
+  *report = {total.policy_loss / n, total.value_loss / n, total.entropy / n, total.kl / n,
+             total.clipped / n};
+}
+
+template <class T>
+void LogProbs(const LogProbsArgs<T>& args) {
+  std::vector<T> p(static_cast<std::size_t>(args.actions));
+  for (int i = 0; i < args.n; ++i) {
+    const int row = args.rows != nullptr ? args.rows[i] : i;
+    const T* const z = args.logits + std::int64_t{i} * args.actions;
+    args.logps[row] = Softmax<T>(args.actions, z, p.data()).LogP(z[args.taken[row]]);
+  }
+}
+
+template <class T>
+void AdvantageMoments(const MomentsArgs<T>& args) {
+  const auto at = [&](int i) -> double {
+    return args.advantages[args.rows != nullptr ? args.rows[i] : i];
+  };
+  double sum = 0, squares = 0;
+  for (int i = 0; i < args.n; ++i) sum += at(i);
+  const double mean = sum / args.n;
+  for (int i = 0; i < args.n; ++i) squares += (at(i) - mean) * (at(i) - mean);
+  *args.moments = {mean, DeviationOf(squares, args.n)};
 }
 
 void SampleActions(int n, int actions, std::span<const float> logits,
@@ -141,6 +176,17 @@ void Backend<T>::SampleActions(int n, int actions, const T* logits, RandomStream
 }
 
 template <class T>
+void Backend<T>::Gather(int n, int width, const std::int32_t* rows, const T* from, T* to) {
+  GatherRows(n, width, rows, from, to);
+}
+
+template <class T>
+void Backend<T>::Gather(int n, int width, const std::int32_t* rows, const std::uint8_t* from,
+                        std::uint8_t* to) {
+  GatherRows(n, width, rows, from, to);
+}
+
+template <class T>
 void Backend<T>::AddBootstrap(const AddBootstrapArgs<T>& args) {
   const T gamma = static_cast<T>(args.gamma);
   for (int i = 0; i < args.n; ++i) {
@@ -157,6 +203,10 @@ template void GeneralisedAdvantages(const AdvantagesArgs<float>&);
 template void GeneralisedAdvantages(const AdvantagesArgs<double>&);
 template void ActorCriticLoss(const LossArgs<float>&);
 template void ActorCriticLoss(const LossArgs<double>&);
+template void LogProbs(const LogProbsArgs<float>&);
+template void LogProbs(const LogProbsArgs<double>&);
+template void AdvantageMoments(const MomentsArgs<float>&);
+template void AdvantageMoments(const MomentsArgs<double>&);
 template class Backend<float>;
 template class Backend<double>;
 

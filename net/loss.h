@@ -45,33 +45,87 @@ struct AddBootstrapArgs {
 struct LossWeights {
   double value_coef = 0.5;
   double entropy = 0.01;
-  double scale = 1.0;  // 1: mean over samples; the unroll length if loss.reduction = "sum"
+  double scale = 1.0;     // 1: mean over samples; the unroll length if loss.reduction = "sum"
+  double clip = 0.2;      // of PPO's ratio
+  double value_clip = 0;  // of PPO's values; 0: none
 };
 
-// Means over the samples, without the weights above.
+// Means over the samples, without the weights above. Of PPO, also how far the policy has gone from
+// the one that played, as an estimate of KL(old || new) (Schulman's r - 1 - log r, in nats), and
+// the share of the samples whose ratio is outside of the clip.
 struct LossReport {
-  double policy_loss = 0, value_loss = 0, entropy = 0;
+  double policy_loss = 0, value_loss = 0, entropy = 0, kl = 0, clipped = 0;
 };
 
-// The loss of A2C as in Stable-Baselines3, which has no factor 1/2 in the value term. Over n
-// samples, with pi_i = softmax(logits_i) and entropy H(p) = -sum_a p_a log p_a (in nats):
-//   loss = scale * [ mean_i(-advantage_i log pi_i(taken_i))
-//                  + value_coef * mean_i((return_i - value_i)^2) - entropy * mean_i(H(pi_i)) ]
+// The mean and the deviation (of n - 1) of advantages: loss.normalize_advantage.
+struct Moments {
+  double mean = 0, deviation = 1;
+};
+
+// What a loss reads of the samples of an unroll. Sample i of a minibatch is element rows[i] of
+// every array here; of a whole unroll, element i.
+template <class T>
+struct Samples {
+  const std::int32_t* rows = nullptr;  // (n), or nullptr
+  const std::int32_t* taken;           // in [0, A): CHECKed on the host
+  const T *advantages, *returns;
+  const Moments* moments = nullptr;  // (1), or nullptr: advantages are taken as they are
+  // For PPO: the log probability of `taken` under the policy that played, and under the proximal
+  // one, which may be the same array; and the values of that time. nullptr: A2C.
+  const T *old_logps = nullptr, *proximal_logps = nullptr, *old_values = nullptr;
+
+  // HOST_DEVICE without the macro: bodies of a GPU read `rows` themselves.
+  long long Row(long long i) const { return rows != nullptr ? rows[i] : i; }
+};
+
+// The loss of an actor-critic. Over n samples, with pi_i = softmax(logits_i) and entropy H(p) =
+// -sum_a p_a log p_a (in nats):
+//   loss = scale * [ mean_i(policy_i) + value_coef * mean_i(value_i) - entropy * mean_i(H(pi_i)) ]
+// A2C, as in Stable-Baselines3, which has no factor 1/2 in the value term:
+//   policy_i = -advantage_i log pi_i(taken_i)
+//   value_i  = (return_i - value_i)^2
+// PPO (Schulman et al. 2017, eq. 7), with r_i = pi_i(taken_i) / proximal_i(taken_i), decoupled
+// where the proximal policy is not the old one (Hilton et al. 2022, eq. 2):
+//   policy_i = -(proximal_i / old_i) min(r_i advantage_i, clamp(r_i, 1 +- clip) advantage_i)
+//   value_i  = the larger of (return_i - v)^2 for v = value_i and, with value_clip, for
+//              v = old_value_i + clamp(value_i - old_value_i, +- value_clip)
 // Advantages and returns count as constants. Logits may be as large as 1e37, because all terms go
 // through log-sum-exp. weights and report are arrays of one element, too: they may lie on a GPU.
 template <class T>
 struct LossArgs {
   int n, actions;
-  const T* logits;                // (n, A)
-  const T* values;                // (n)
-  const std::int32_t* taken;      // (n), in [0, A): CHECKed on the host
-  const T *advantages, *returns;  // (n)
-  const LossWeights* weights;     // (1)
-  T *dlogits, *dvalues;           // (n, A), (n): the gradient
-  LossReport* report;             // (1)
+  const T* logits;  // (n, A)
+  const T* values;  // (n)
+  Samples<T> samples;
+  const LossWeights* weights;  // (1)
+  T *dlogits, *dvalues;        // (n, A), (n): the gradient
+  LossReport* report;          // (1)
 };
 template <class T>
 void ActorCriticLoss(const LossArgs<T>& args);
+
+// logps[row] = log softmax(logits_i)(taken[row]), where row is that of sample i.
+template <class T>
+struct LogProbsArgs {
+  int n, actions;
+  const T* logits;  // (n, A)
+  const std::int32_t *rows = nullptr, *taken;
+  T* logps;
+};
+template <class T>
+void LogProbs(const LogProbsArgs<T>& args);
+
+// The moments of advantages[rows[i]], i < n. The deviation is at least 1e-8: of one sample, or of
+// equal ones, the normalised advantage is 0.
+template <class T>
+struct MomentsArgs {
+  int n;
+  const std::int32_t* rows = nullptr;
+  const T* advantages;
+  Moments* moments;  // (1)
+};
+template <class T>
+void AdvantageMoments(const MomentsArgs<T>& args);
 
 // Samples one action per row from softmax(logits (n, A)) by inverse transform of uniforms (n), each
 // in [0, 1). Writes valid actions even if the logits are NaN or infinite.

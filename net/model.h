@@ -70,8 +70,9 @@ class Model {
   virtual void Await(const Block& /*block*/) {}
   // Makes the state after `step` the one that step 0 continues from.
   virtual void Carry(int step) = 0;
-  // The carried state: arrays of `envs` rows each, none without an lstm.
-  virtual int num_carried() const = 0;
+  // The carried state: arrays of `envs` rows each, none without an lstm. Those of a net in stages
+  // lie in the stages: here they are empty.
+  virtual std::vector<std::span<T>> carried() = 0;
   virtual void CarriedFields(StateBytes& state) = 0;
 
   // Computes the gradient of a scalar loss with respect to the parameters. Overwrites all of

@@ -106,17 +106,15 @@ void Part<T>::Carry(int step) {
 }
 
 template <class T>
-int Part<T>::num_carried() const {
+std::vector<std::span<T>> Part<T>::carried() {
   std::vector<std::span<T>> all;
   for (const auto& layer : layers_) layer->AddCarried(all);
-  return static_cast<int>(all.size());
+  return all;
 }
 
 template <class T>
 void Part<T>::CarriedFields(StateBytes& state) {
-  std::vector<std::span<T>> all;
-  for (const auto& layer : layers_) layer->AddCarried(all);
-  for (const std::span<T> array : all) {
+  for (const std::span<T> array : carried()) {
     state.Same(array.size(), "numbers of the net's memory");
     ArrayFields(state, backend_.memory(), array);
   }

@@ -57,7 +57,7 @@ class Part final : public Model<T> {
   void Forward(std::span<const T> parameters, const Block& block, int before) override;
   void Forward(std::span<const T> parameters, int step) override;
   void Carry(int step) override;
-  int num_carried() const override;
+  std::vector<std::span<T>> carried() override;
   void CarriedFields(StateBytes& state) override;
   // Without heads, the gradient of its output has been written to output_gradient() instead.
   void Backward(std::span<const T> parameters, int steps, std::span<const T> dlogits,

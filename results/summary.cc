@@ -40,6 +40,11 @@ std::string StalenessLine(const learner::StalenessStatus& staleness, std::uint64
                      bound == kUnbounded ? "unbounded" : fmt::format("bound {}", bound));
 }
 
+std::string DataAgeLine(const learner::ReuseStatus& reuse) {
+  return fmt::format("  data age    mean {:.2f}, max {} versions since it was played",
+                     reuse.age_mean, reuse.age_max);
+}
+
 // "best 24.10 at 4,500,000 steps, last 22.00 at 5,000,000 steps"
 std::string EvalText(const EvalStanding& evaluated) {
   std::string text;
@@ -102,6 +107,7 @@ Json JsonOf(const RunSummary& summary) {
   json["error"] = OrNull(summary.error);
   json["final_checkpoint"] = OrNull(training.checkpoint);
   // 2. Those of some.
+  if (training.reuse) json["reuse"] = status["reuse"];
   if (summary.fleet.actors_given_up > 0) {
     json["actors"]["given_up"] = summary.fleet.actors_given_up;
   }
@@ -206,8 +212,9 @@ std::vector<std::string> DescribeRun(const RunSummary& summary, int exit_status,
   // 1. The result.
   const learner::RunStatus& training = summary.training;
   std::vector<std::string> lines = {Headline(training, exit_status), ReturnLine(training),
-                                    StalenessLine(training.staleness, summary.bound),
-                                    GradientsLine(training.gradients)};
+                                    StalenessLine(training.staleness, summary.bound)};
+  if (training.reuse) lines.push_back(DataAgeLine(*training.reuse));
+  lines.push_back(GradientsLine(training.gradients));
 
   // 2. Events and bottleneck, if there are any.
   const auto& [started, actors_restarted, learner_restarted, given_up] = summary.fleet;

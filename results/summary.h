@@ -25,8 +25,9 @@ struct FleetCounts {
 // end), dropped {reason: n}}, actors {started, restarted}, learner {restarted}, envs {replaced,
 // episodes_cut}, exact (learner::Counters::breaks is 0), time {actors, learner} (TimeShares),
 // bottleneck (a sentence, or ""), error (why the run failed, a sentence, or null), final_checkpoint
-// (relative to the run directory, or null). Where they apply also: actors {given_up}, init_from,
-// eval {best, last} (lines of eval.jsonl, or null), simulated: true (times are virtual).
+// (relative to the run directory, or null). Where they apply also: reuse {kl, clipped, age_max,
+// age_mean, age_histogram} (learner::ReuseStatus), actors {given_up}, init_from, eval {best, last}
+// (lines of eval.jsonl, or null), simulated: true (times are virtual).
 struct RunSummary {
   std::string env;
   std::uint64_t seed = 0;

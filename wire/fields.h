@@ -30,7 +30,9 @@ concept Is = std::same_as<std::remove_const_t<T>, Struct>;
 
 // The items of lists, as arrays of their members.
 auto Members(Is<Episode> auto& episode) { return std::tie(episode.episode_return, episode.length); }
-auto Members(Is<Grant> auto& grant) { return std::tie(grant.number, grant.version); }
+auto Members(Is<Grant> auto& grant) {
+  return std::tie(grant.number, grant.version, grant.use, grant.acting);
+}
 auto Members(Is<GradientOutcome> auto& one) {
   return std::tie(one.gradient, one.outcome, one.staleness);
 }
@@ -59,10 +61,14 @@ void Visit(auto& visit, Is<Gradient> auto& gradient) {
   visit("buffer", gradient.buffer);
   visit("weights", gradient.weights);
   visit("samples", gradient.samples);
+  visit("use", gradient.use);
+  visit("played", gradient.played);
   visit("norm", gradient.norm);
   visit("ploss", gradient.policy_loss);
   visit("vloss", gradient.value_loss);
   visit("entropy", gradient.entropy);
+  visit("kl", gradient.kl);
+  visit("clipped", gradient.clipped);
   visit("wait_us", gradient.wait_us);
   visit("refresh_us", gradient.refresh_us);
   visit("act_us", gradient.act_us);
@@ -128,6 +134,10 @@ void Visit(auto& visit, Is<State> auto& state) {
   visit("offset", state.offset);
   visit("total", state.total);
   visit("bytes", state.bytes, kMaxStatePart);
+}
+void Visit(auto& visit, Is<Acted> auto& acted) {
+  visit("grant", acted.grant);
+  visit("weights", acted.weights);
 }
 
 }  // namespace starling::wire

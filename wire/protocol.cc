@@ -21,7 +21,8 @@ const char* KindName(Kind kind) {
       "hello",         "welcome",     "gradient",    "answer",         "heartbeat",
       "fetch",         "weights",     "leave",       "gradient_slice", "shard_hello",
       "shard_welcome", "shard_ready", "slice_held",  "discard_slice",  "apply_update",
-      "shard_applied", "shard_saved", "reload_keys", "fetch_state",    "state"};
+      "shard_applied", "shard_saved", "reload_keys", "fetch_state",    "state",
+      "acted"};
   static_assert(std::size(kNames) == kKinds);
   const auto index = static_cast<std::size_t>(kind) - 1;  // kinds count from 1
   return index < kKinds ? kNames[index] : "unknown";

@@ -17,7 +17,7 @@
 namespace starling::wire {
 
 inline constexpr std::uint32_t kProtocolMagic = 0x4C525453;  // the bytes 'S' 'T' 'R' 'L'
-inline constexpr std::uint16_t kProtocolVersion = 9;
+inline constexpr std::uint16_t kProtocolVersion = 10;
 inline constexpr std::size_t kHeaderBytes = 64;
 inline constexpr std::size_t kMessageFrames = 3;
 
@@ -77,6 +77,7 @@ enum class Kind : std::uint8_t {
   // The states of envs and streams (docs/exact-resume.md):
   kFetchState,  // actor to learner: asks for a part of the state that it goes on from
   kState,       // both ways: a part of an actor's state
+  kActed,       // actor to learner: it has played an unroll, and asks for its grant anew
 };
 
 enum class ElementType : std::uint8_t { kNone = 0, kF32, kBf16 };
@@ -144,8 +145,11 @@ struct Gradient {
   std::uint32_t buffer = 0;   // location of the values: 0: the tensor, k > 0: buffer k - 1
   std::uint32_t weights = 0;  // 1: send weights behind the next grant
   std::uint32_t samples = 0;
-  double norm = 0;  // global L2 norm before clipping
+  std::uint64_t use = 0;     // its place among the gradients of its unroll
+  std::uint64_t played = 0;  // version of the weights that played the unroll; at most its base
+  double norm = 0;           // global L2 norm before clipping
   double policy_loss = 0, value_loss = 0, entropy = 0;
+  double kl = 0, clipped = 0;  // of PPO (net/loss.h)
   // The actor's time: waiting for a grant, getting weights, acting, waiting for envs meanwhile,
   // backward pass, sending the previous gradient.
   std::uint32_t wait_us = 0, refresh_us = 0, act_us = 0, act_wait_us = 0, gradient_us = 0,
@@ -179,10 +183,13 @@ inline constexpr std::size_t kOutcomes = 15;
 // "applied", "no_grant", ...: the names in summary.json.
 const char* OutcomeName(Outcome outcome);
 
-// The permission to compute one gradient.
+// The permission to compute one gradient; of the first of an unroll, to play it. An acting grant is
+// granted anew, under its number and with a newer version, once the actor has played (Acted).
 struct Grant {
   std::uint64_t number = 0;   // identifies it; one gradient spends it
   std::uint64_t version = 0;  // lowest version of the weights to compute on
+  std::uint64_t use = 0;      // the gradient's place among those of its unroll
+  std::uint32_t acting = 0;   // 1: play first, then ask
   friend bool operator==(const Grant&, const Grant&) = default;
 };
 
@@ -322,11 +329,17 @@ struct State {
   friend bool operator==(const State&, const State&) = default;
 };
 
+struct Acted {
+  std::uint64_t grant = 0;    // the acting grant's number
+  std::uint32_t weights = 0;  // 1: send weights behind it, as of a Gradient
+  friend bool operator==(const Acted&, const Acted&) = default;
+};
+
 // The alternatives are in the order of Kind: index() + 1 is the kind.
 using Body =
     std::variant<Hello, Welcome, Gradient, Answer, Heartbeat, Fetch, Weights, Leave, GradientSlice,
                  ShardHello, ShardWelcome, ShardReady, SliceHeld, DiscardSlice, ApplyUpdate,
-                 ShardApplied, ShardSaved, ReloadKeys, FetchState, State>;
+                 ShardApplied, ShardSaved, ReloadKeys, FetchState, State, Acted>;
 inline constexpr std::size_t kKinds = std::variant_size_v<Body>;
 const char* KindName(Kind kind);  // "hello", ...
 

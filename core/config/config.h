@@ -86,6 +86,7 @@ struct NetConfig {
 };
 
 struct LossConfig {
+  LossKind kind = LossKind::kA2c;
   double gamma = 0.99;
   double gae_lambda = 0.8;
   double value_coef = 0.5;
@@ -93,6 +94,9 @@ struct LossConfig {
   double entropy_end = 0.01;  // at run.steps
   EntropySchedule entropy_schedule = EntropySchedule::kLinear;
   LossReduction reduction = LossReduction::kMean;
+  bool normalize_advantage = false;          // over the samples of a gradient
+  double clip = 0.2, value_clip = 0;         // ppo; value_clip 0 = off
+  Proximal proximal = Proximal::kBehaviour;  // ppo
   friend bool operator==(const LossConfig&, const LossConfig&) = default;
 };
 
@@ -116,9 +120,10 @@ struct OptimizerConfig {
 
 struct UpdatesConfig {
   Exchange exchange = Exchange::kLearner;  // who adds gradients up: a learner, or all ranks
-  std::int64_t gradients = 1;   // K: gradients in one update; 0 is "auto" = ceil(N / (bound + 1))
-  std::int64_t in_flight = 0;   // grants of an actor; 0 is "auto": 2, over tcp 3, if the bound fits
-  std::int64_t start_with = 0;  // 0 is "auto" = actors.count
+  std::int64_t gradients = 1;  // K: gradients in one update; 0 is "auto" = ceil(N / (bound + 1))
+  std::int64_t in_flight = 0;  // grants of an actor; 0 is "auto": 2, over tcp 3, if the bound fits
+  std::int64_t epochs = 1, minibatches = 1;  // E, M: an unroll gives E x M gradients
+  std::int64_t start_with = 0;               // 0 is "auto" = actors.count
   double start_timeout_s = 30;
   double max_norm = 1e4;  // the learner refuses gradients with a larger global norm
   friend bool operator==(const UpdatesConfig&, const UpdatesConfig&) = default;
@@ -225,7 +230,11 @@ struct Config {
   // from other keys. ToToml writes "auto" for them, so that a resumed run works them out again.
   std::vector<std::string> automatic{};
 
-  std::int64_t samples_per_gradient() const { return actors.envs_per_actor * actors.unroll; }
+  std::int64_t samples_per_unroll() const { return actors.envs_per_actor * actors.unroll; }
+  std::int64_t samples_per_gradient() const { return samples_per_unroll() / updates.minibatches; }
+  std::int64_t gradients_per_unroll() const { return updates.epochs * updates.minibatches; }
+  // Whether gradients are computed on newer weights than those that played the unroll.
+  bool reuses_data() const { return loss.kind == LossKind::kPpo || gradients_per_unroll() > 1; }
   friend bool operator==(const Config&, const Config&) = default;
 };
 

@@ -29,9 +29,10 @@ std::int64_t GradientsFor(std::int64_t actors, std::uint64_t bound) {
 
 // With a second grant an actor computes while its last gradient is applied; over tcp, where answers
 // and weights take longer, with a third. That pays where the natural staleness of so many grants
-// per actor fits the bound; elsewhere actors would only wait longer for each other.
+// per actor fits the bound; elsewhere actors would only wait longer for each other. Where several
+// gradients follow an unroll, each is worth more on the weights that the last one has changed.
 std::int64_t GrantsFor(const Config& config) {
-  const std::int64_t useful = OverTcp(config.wire) ? 3 : 2;
+  const std::int64_t useful = (OverTcp(config.wire) ? 3 : 2) - (config.reuses_data() ? 1 : 0);
   const auto fits = [&](std::int64_t grants) {
     const std::int64_t most = grants * config.actors.count;
     return std::cmp_less_equal(CeilDiv(most, config.updates.gradients) - 1, config.staleness.bound);
@@ -143,6 +144,43 @@ void CheckExchange(const Config& config, Contradictions& found) {
          fmt::format("\"{}\"", config.wire.endpoint), "ranks talk through MPI");
 }
 
+// What gradients of one unroll are, and what else cannot be while there are several.
+void CheckReuse(const Config& config, Contradictions& found) {
+  const LossConfig& loss = config.loss;
+  const UpdatesConfig& updates = config.updates;
+  if (config.actors.envs_per_actor % updates.minibatches != 0) {
+    Add(found, {"updates.minibatches", "actors.envs_per_actor"},
+        "updates.minibatches = {} contradicts actors.envs_per_actor = {}: each minibatch has as "
+        "many environments, so take a divisor of {}",
+        updates.minibatches, config.actors.envs_per_actor, config.actors.envs_per_actor);
+  }
+  if (loss.kind != LossKind::kPpo) {
+    if (loss.value_clip > 0) {
+      Add(found, {"loss.value_clip", "loss.kind"},
+          "loss.value_clip = {} contradicts loss.kind = \"{}\": only \"ppo\" clips values",
+          loss.value_clip, NameOf(loss.kind));
+    }
+    if (loss.proximal == Proximal::kGrant) {
+      Add(found, {"loss.proximal", "loss.kind"},
+          "loss.proximal = \"grant\" contradicts loss.kind = \"{}\": only \"ppo\" has a ratio",
+          NameOf(loss.kind));
+    }
+  }
+  if (config.reuses_data() && config.net.stages > 1) {
+    Add(found,
+        {"net.stages", updates.epochs > 1        ? "updates.epochs"
+                       : updates.minibatches > 1 ? "updates.minibatches"
+                                                 : "loss.kind"},
+        "net.stages = {} contradicts {}: a net in stages computes one gradient of an unroll, on "
+        "the "
+        "weights that played it",
+        config.net.stages,
+        updates.epochs > 1        ? fmt::format("updates.epochs = {}", updates.epochs)
+        : updates.minibatches > 1 ? fmt::format("updates.minibatches = {}", updates.minibatches)
+                                  : "loss.kind = \"ppo\"");
+  }
+}
+
 void CheckNet(const NetConfig& net, Contradictions& found) {
   if (net.kind != NetKind::kLayers && !net.layers.empty()) {
     Add(found, {"net.layers", "net.kind"},
@@ -208,10 +246,10 @@ void CheckActors(const Config& config, Contradictions& found) {
         config.net.stages, actors.groups, config.net.stages);
   }
   // The activations of all samples stay in memory until the backward pass.
-  if (config.samples_per_gradient() > kMaxSamples) {
+  if (config.samples_per_unroll() > kMaxSamples) {
     Add(found, {"actors.envs_per_actor", "actors.unroll"},
         "actors.envs_per_actor = {} contradicts actors.unroll = {}: their product, the samples "
-        "of one gradient, may be at most {}",
+        "of one unroll, may be at most {}",
         actors.envs_per_actor, actors.unroll, kMaxSamples);
   }
 }
@@ -330,6 +368,7 @@ std::vector<Contradiction> FindContradictions(const Config& config) {
   Contradictions found;
   CheckUpdates(config, found);
   CheckExchange(config, found);
+  CheckReuse(config, found);
   CheckNet(config.net, found);
   CheckEnv(config, found);
   CheckActors(config, found);

@@ -97,6 +97,7 @@ const std::vector<ConfigKey>& Table() {
       WORDS(net, precision),
       {KEY(net, stages), IntegerRule{1, 64}},
 
+      WORDS(loss, kind),
       {KEY(loss, gamma), NumberRule{0, 1}},
       {KEY(loss, gae_lambda), NumberRule{0, 1}},
       {KEY(loss, value_coef), NumberRule{0, 100}},
@@ -104,6 +105,10 @@ const std::vector<ConfigKey>& Table() {
       {KEY(loss, entropy_end), NumberRule{0, 10}},
       WORDS(loss, entropy_schedule),
       WORDS(loss, reduction),
+      {KEY(loss, normalize_advantage), FlagRule{}},
+      {KEY(loss, clip), NumberRule{.low = 0, .high = 10, .low_open = true}},
+      {KEY(loss, value_clip), NumberRule{0, 1e6}},
+      WORDS(loss, proximal),
 
       WORDS(optimizer, kind),
       {KEY(optimizer, lr), NumberRule{.low = 0, .high = 10, .low_open = true}},
@@ -124,6 +129,8 @@ const std::vector<ConfigKey>& Table() {
       WORDS(updates, exchange),
       {KEY(updates, gradients), IntegerRule{1, 1024, "auto"}},
       {KEY(updates, in_flight), IntegerRule{1, 16, "auto"}},
+      {KEY(updates, epochs), IntegerRule{1, 100}},
+      {KEY(updates, minibatches), IntegerRule{1, 1024}},
       {KEY(updates, start_with), IntegerRule{1, 1024, "auto"}},
       {KEY(updates, start_timeout_s), NumberRule{kShortestS, kDay}},
       {KEY(updates, max_norm), NumberRule{.low = 0, .high = 1e24, .low_open = true}},

@@ -34,6 +34,15 @@ constexpr auto WordsOf(Initialisation) { return std::array{"orthogonal", "kaimin
 enum class Precision : std::uint8_t { kF32, kBf16, kTf32 };
 constexpr auto WordsOf(Precision) { return std::array{"f32", "bf16", "tf32"}; }
 
+// loss.kind
+enum class LossKind : std::uint8_t { kA2c, kPpo };
+constexpr auto WordsOf(LossKind) { return std::array{"a2c", "ppo"}; }
+
+// loss.proximal: the policy that the ratio of PPO is taken against. kBehaviour: the one that
+// played; kGrant: that of the weights at the first gradient of the unroll.
+enum class Proximal : std::uint8_t { kBehaviour, kGrant };
+constexpr auto WordsOf(Proximal) { return std::array{"behaviour", "grant"}; }
+
 // loss.entropy_schedule
 enum class EntropySchedule : std::uint8_t { kLinear, kExponential, kConstant };
 constexpr auto WordsOf(EntropySchedule) { return std::array{"linear", "exponential", "constant"}; }

@@ -96,6 +96,8 @@ void Fields(Io& io, Record& record) {
     io(record.entropy);
   } else if constexpr (std::is_same_v<T, LifeRecord>) {
     io(record.slot), io(record.incarnation), io(record.life), io(record.restored);
+  } else if constexpr (std::is_same_v<T, UseRecord>) {
+    io(record.slot), io(record.incarnation), io(record.sequence), io(record.use), io(record.played);
   } else if constexpr (std::is_same_v<T, GapRecord>) {
   } else {
     static_assert(std::is_same_v<T, HashRecord>);

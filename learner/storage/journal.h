@@ -121,10 +121,20 @@ struct GapRecord {
   friend bool operator==(const GapRecord&, const GapRecord&) = default;
 };
 
+// Before the arrival of the same sequence where gradients are computed on other weights than those
+// that played their unroll (updates.epochs).
+struct UseRecord {
+  std::uint32_t slot = 0, incarnation = 0;
+  std::uint64_t sequence = 0;
+  std::uint64_t use = 0;     // its place among the gradients of its unroll
+  std::uint64_t played = 0;  // version of the weights that played it
+  friend bool operator==(const UseRecord&, const UseRecord&) = default;
+};
+
 // A record's kind in the file is its index here plus one: append only, never reorder.
 using JournalRecord =
     std::variant<TermRecord, JoinRecord, GrantRecord, ArrivalRecord, LostRecord, DeathRecord,
-                 UpdateRecord, HashRecord, EntropyRecord, LifeRecord, GapRecord>;
+                 UpdateRecord, HashRecord, EntropyRecord, LifeRecord, GapRecord, UseRecord>;
 
 // ---- bytes
 

@@ -39,7 +39,7 @@ std::string EscapedValue(const std::string& value) {
   return escaped;
 }
 
-// A number of the status line; null gives a family without samples.
+// A number of the status line; one that is null or absent gives a family without samples.
 struct Metric {
   Type type;
   const char *name, *path, *help;
@@ -83,6 +83,13 @@ constexpr Metric kNumbers[] = {
      "Grants that were not spent within staleness.deadline_s."},
     {Type::kGauge, "starling_staleness_max", "/staleness/max",
      "Largest staleness of an applied gradient."},
+    {Type::kGauge, "starling_data_age_max", "/reuse/age_max",
+     "Largest age of the data of an applied gradient, in versions since it was played."},
+    {Type::kGauge, "starling_data_age_mean", "/reuse/age_mean", "Mean of these ages."},
+    {Type::kGauge, "starling_policy_kl", "/reuse/kl",
+     "Of the newest gradient: from the policy that played."},
+    {Type::kGauge, "starling_clipped_ratio", "/reuse/clipped",
+     "Of the newest gradient: share of the samples whose ratio is clipped."},
     {Type::kGauge, "starling_actors_alive", "/actors_alive", "Actors that are members now."},
 };
 
@@ -105,7 +112,7 @@ constexpr LabelledMetric kLabelled[] = {
 
 void AddNumbers(const Json& status, PrometheusText& text) {
   for (const Metric& metric : kNumbers) {
-    const Json& value = status.at(Json::json_pointer(metric.path));
+    const Json value = status.value(Json::json_pointer(metric.path), Json());
     text.Family(metric.type, metric.name, metric.help);
     if (value.is_number()) text.Sample(value.get<double>());
   }

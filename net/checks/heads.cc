@@ -58,6 +58,86 @@ double Distance(int actions, const double* logits, double u, std::int32_t taken)
   return std::max({0.0, begin - u, u - end});
 }
 
+// `n` different rows of `all`, in any order.
+std::vector<std::int32_t> Shuffled(Trial& trial, int n, int all) {
+  std::vector<std::int32_t> rows(static_cast<std::size_t>(all));
+  std::iota(rows.begin(), rows.end(), 0);
+  for (int i = 0; i < n; ++i) {
+    std::swap(rows[static_cast<std::size_t>(i)],
+              rows[static_cast<std::size_t>(i) + trial.random().Below(all - i)]);
+  }
+  rows.resize(static_cast<std::size_t>(n));
+  return rows;
+}
+
+void ExpectLoss(Trial& trial, int n, Floats& dlogits, Floats& dvalues, Twin<LossReport>& report) {
+  trial.Expect(dlogits, "dlogits", kSums, 1.0 / n);
+  trial.Expect(dvalues, "dvalues", kSteps, 1.0 / n);
+  // The terms of the report are compared one by one: their magnitudes differ.
+  const LossReport is = report.Read().values[0], should = report.exact[0];
+  const auto note = [&](double LossReport::*part, const char* what) {
+    const double error = std::fabs(is.*part - should.*part);
+    trial.Note(std::isfinite(error) ? error / std::max(1.0, std::fabs(should.*part)) : INFINITY,
+               kSums, what);
+  };
+  note(&LossReport::policy_loss, "policy_loss");
+  note(&LossReport::value_loss, "value_loss");
+  note(&LossReport::entropy, "entropy");
+  note(&LossReport::kl, "kl");
+  note(&LossReport::clipped, "clipped");
+}
+
+// A minibatch of PPO: rows of a larger unroll, normalised advantages, three policies. No ratio
+// lies so near to the clip that rounding decides.
+void PpoLoss(Trial& trial, const Heads& heads, double value_clip) {
+  trial.Begin(heads.Name() + (value_clip > 0 ? " of PPO, values clipped" : " of PPO"));
+  const int n = heads.n, all = n + 7;
+  Floats logits = Logits(trial, heads), values = trial.Noise(n), advantages = trial.Noise(all);
+  Floats returns = trial.Noise(all), old_values = trial.Noise(all);
+  Floats dlogits = trial.Noise(n * heads.actions), dvalues = trial.Noise(n);
+  auto taken = trial.Same(Below<std::int32_t>(trial, all, heads.actions));
+  auto rows = trial.Same(Shuffled(trial, n, all));
+  auto weights = trial.Same(std::vector{LossWeights{
+      .value_coef = 0.4, .entropy = 0.02, .scale = 3, .clip = 0.2, .value_clip = value_clip}});
+  auto moments = trial.Same(std::vector{Moments{0.125, 0.75}});
+  auto report = trial.Same(std::vector{LossReport{7, 7, 7, 7, 7}});
+  Floats now = trial.Noise(all);
+  trial.Reference([&](auto& backend, auto of) {
+    backend.LogProbs({.n = n,
+                      .actions = heads.actions,
+                      .logits = of(logits),
+                      .rows = of(rows),
+                      .taken = of(taken),
+                      .logps = of(now)});
+  });
+  constexpr double kShifts[] = {-0.5, -0.1, 0, 0.1, 0.5};  // of log r: e^0.1 < 1.2 < e^0.5
+  std::vector<double> proximal = now.exact, old = now.exact;
+  for (double& logp : proximal) logp += kShifts[trial.random().Below(5)];
+  for (std::size_t i = 0; i < old.size(); ++i) {
+    old[i] = proximal[i] + kShifts[trial.random().Below(5)];
+  }
+  Floats proximal_logps = trial.Rounded(proximal), old_logps = trial.Rounded(old);
+  trial.Both([&](auto& backend, auto of) {
+    backend.Loss({.n = n,
+                  .actions = heads.actions,
+                  .logits = of(logits),
+                  .values = of(values),
+                  .samples = {.rows = of(rows),
+                              .taken = of(taken),
+                              .advantages = of(advantages),
+                              .returns = of(returns),
+                              .moments = of(moments),
+                              .old_logps = of(old_logps),
+                              .proximal_logps = of(proximal_logps),
+                              .old_values = of(old_values)},
+                  .weights = of(weights),
+                  .dlogits = of(dlogits),
+                  .dvalues = of(dvalues),
+                  .report = of(report)});
+  });
+  ExpectLoss(trial, n, dlogits, dvalues, report);
+}
+
 }  // namespace
 
 void SampleActions(Trial& trial) {
@@ -153,30 +233,82 @@ void Loss(Trial& trial) {
         trial.Same(std::vector{LossWeights{.value_coef = 0.4, .entropy = 0.02, .scale = 3}});
     auto report = trial.Same(std::vector{LossReport{7, 7, 7}});
     trial.Both([&](auto& backend, auto of) {
-      backend.Loss({.n = n,
-                    .actions = heads.actions,
-                    .logits = of(logits),
-                    .values = of(values),
-                    .taken = of(taken),
-                    .advantages = of(advantages),
-                    .returns = of(returns),
-                    .weights = of(weights),
-                    .dlogits = of(dlogits),
-                    .dvalues = of(dvalues),
-                    .report = of(report)});
+      backend.Loss(
+          {.n = n,
+           .actions = heads.actions,
+           .logits = of(logits),
+           .values = of(values),
+           .samples = {.taken = of(taken), .advantages = of(advantages), .returns = of(returns)},
+           .weights = of(weights),
+           .dlogits = of(dlogits),
+           .dvalues = of(dvalues),
+           .report = of(report)});
     });
-    // The terms of the report are compared one by one: their magnitudes differ.
-    trial.Expect(dlogits, "dlogits", kSums, 1.0 / n);
-    trial.Expect(dvalues, "dvalues", kSteps, 1.0 / n);
-    const LossReport is = report.Read().values[0], should = report.exact[0];
-    const auto note = [&](double LossReport::*part, const char* what) {
-      const double error = std::fabs(is.*part - should.*part);
-      trial.Note(std::isfinite(error) ? error / std::max(1.0, std::fabs(should.*part)) : INFINITY,
-                 kSums, what);
-    };
-    note(&LossReport::policy_loss, "policy_loss");
-    note(&LossReport::value_loss, "value_loss");
-    note(&LossReport::entropy, "entropy");
+    ExpectLoss(trial, n, dlogits, dvalues, report);
+  }
+  for (const Heads& heads :
+       {Heads{1, 1}, Heads{1, 6}, Heads{300, 3}, Heads{77, 18}, Heads{5000, 4}}) {
+    for (const double value_clip : {0.0, 0.3}) PpoLoss(trial, heads, value_clip);
+  }
+}
+
+void LogProbs(Trial& trial) {
+  for (const Heads& heads : {Heads{1, 1}, Heads{300, 3}, Heads{77, 18}, Heads{33, 5, 60}}) {
+    for (const bool whole : {true, false}) {
+      trial.Begin(heads.Name() + (whole ? "" : ", rows"));
+      Floats logits = Logits(trial, heads), logps = trial.Noise(heads.n);
+      auto taken = trial.Same(Below<std::int32_t>(trial, heads.n, heads.actions));
+      auto rows = trial.Same(Shuffled(trial, heads.n, heads.n));
+      trial.Both([&](auto& backend, auto of) {
+        backend.LogProbs({.n = heads.n,
+                          .actions = heads.actions,
+                          .logits = of(logits),
+                          .rows = of(whole ? nullptr : &rows),
+                          .taken = of(taken),
+                          .logps = of(logps)});
+      });
+      trial.Expect(logps, "log probabilities", kSteps, heads.scale);
+    }
+  }
+}
+
+void AdvantageMoments(Trial& trial) {
+  for (const int n : {1, 2, 300, 1025, kMany}) {
+    for (const float offset : {0.0f, 1000.0f}) {
+      trial.Begin(fmt::format("{} samples around {}", n, offset));
+      std::vector<float> values(static_cast<std::size_t>(n) + 5);
+      for (float& value : values) value = offset + trial.random().Uniform();
+      Floats advantages = trial.Given(values);
+      auto rows = trial.Same(Shuffled(trial, n, n + 5));
+      auto moments = trial.Same(std::vector{Moments{7, 7}});
+      trial.Both([&](auto& backend, auto of) {
+        backend.AdvantageMoments(
+            {.n = n, .rows = of(rows), .advantages = of(advantages), .moments = of(moments)});
+      });
+      const auto content = moments.Read();
+      const Moments is = content.values[0], should = moments.exact[0];
+      trial.Note(std::fabs(is.mean - should.mean) / std::max(1.0, should.mean), kSteps, "mean");
+      trial.Note(std::fabs(is.deviation - should.deviation) / should.deviation, kSums, "deviation");
+      trial.Note(content.within ? 0 : INFINITY, kSteps, "moments");
+    }
+  }
+}
+
+void Gather(Trial& trial) {
+  const auto check = [&](int n, int width, auto from, auto to) {
+    auto rows = trial.Same(Shuffled(trial, n, n + 3));
+    trial.Both(
+        [&](auto& backend, auto of) { backend.Gather(n, width, of(rows), of(from), of(to)); });
+    return to;
+  };
+  for (const auto& [n, width] :
+       {std::pair(1, 1), std::pair(7, 400), std::pair(300, 3), std::pair(3, kMany)}) {
+    trial.Begin(fmt::format("{} rows of {}", n, width));
+    Floats to = check(n, width, trial.Noise((n + 3) * width), trial.Noise(n * width));
+    trial.Expect(to, "numbers", 0);
+    auto bytes = check(n, width, trial.Same(Below<std::uint8_t>(trial, (n + 3) * width, 256)),
+                       trial.Same(std::vector<std::uint8_t>(static_cast<std::size_t>(n) * width)));
+    trial.ExpectEqual(bytes, "bytes");
   }
 }
 

@@ -25,6 +25,9 @@ constexpr OpCheck kChecks[] = {
     {"add bootstrap", checks::AddBootstrap},
     {"advantages", checks::Advantages},
     {"loss", checks::Loss},
+    {"log probs", checks::LogProbs},
+    {"advantage moments", checks::AdvantageMoments},
+    {"gather", checks::Gather},
     {"clip by global norm", checks::ClipByGlobalNorm},
 };
 

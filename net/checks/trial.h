@@ -200,6 +200,9 @@ void SampleActions(Trial& trial);  // heads.cc
 void AddBootstrap(Trial& trial);
 void Advantages(Trial& trial);
 void Loss(Trial& trial);
+void LogProbs(Trial& trial);
+void AdvantageMoments(Trial& trial);
+void Gather(Trial& trial);
 void ClipByGlobalNorm(Trial& trial);
 
 }  // namespace starling::net::checks

@@ -7,6 +7,7 @@
 #include "core/random.h"
 #include "net/cuda/elementwise.h"
 #include "net/loss.h"
+#include "net/surrogate.h"
 
 namespace starling::net::cuda {
 
@@ -70,15 +71,91 @@ struct Advantages {
   }
 };
 
-// Warp g handles the samples [g * group, (g + 1) * group) and writes the sums of their three terms
-// to partial (3, groups).
+HOST_DEVICE inline long long RowOf(const std::int32_t* rows, long long i) {
+  return rows != nullptr ? rows[i] : i;
+}
+
+struct LogProbs {
+  LogProbsArgs<float> a;
+
+  HOST_DEVICE void operator()(long long i) const {
+    const float* const z = a.logits + i * a.actions;
+    const float top = Largest(a.actions, z);
+    float sum = 0;
+    for (int k = 0; k < a.actions; ++k) sum += std::exp(z[k] - top);
+    const long long row = RowOf(a.rows, i);
+    a.logps[row] = z[a.taken[row]] - top - std::log(sum);
+  }
+};
+
+// Warp g adds up the advantages of samples [g * group, (g + 1) * group) and their squares, both
+// relative to the first advantage, which keeps the digits of the deviation: partial (2, groups).
+struct MomentSums {
+  MomentsArgs<float> a;
+  int group, groups;
+  double* partial;
+
+  template <class Lanes>
+  HOST_DEVICE void operator()(long long g, const Lanes& lanes) const {
+    const long long begin = g * group, end = a.n - begin < group ? a.n : begin + group;
+    const double first = a.advantages[RowOf(a.rows, 0)];
+    double sum = 0, squares = 0;
+    for (long long i = begin + lanes.index(); i < end; i += lanes.count()) {
+      const double from_first = a.advantages[RowOf(a.rows, i)] - first;
+      sum += from_first;
+      squares += from_first * from_first;
+    }
+    sum = lanes.Sum(sum);
+    squares = lanes.Sum(squares);
+    if (lanes.index() != 0) return;
+    partial[g] = sum;
+    partial[groups + g] = squares;
+  }
+};
+
+// One warp.
+struct FinishMoments {
+  MomentsArgs<float> a;
+  int groups;
+  const double* partial;
+
+  template <class Lanes>
+  HOST_DEVICE void operator()(long long, const Lanes& lanes) const {
+    const double sum = lanes.Sum(StridedSum<double>(lanes.index(), groups, lanes.count(),
+                                                    [this](long long j) { return partial[j]; }));
+    const double squares = lanes.Sum(StridedSum<double>(
+        lanes.index(), groups, lanes.count(), [this](long long j) { return partial[groups + j]; }));
+    if (lanes.index() != 0) return;
+    const double mean = sum / a.n, spread = squares - sum * mean;
+    *a.moments = {a.advantages[RowOf(a.rows, 0)] + mean, DeviationOf(spread > 0 ? spread : 0, a.n)};
+  }
+};
+
+// One thread for each number.
+template <class T>
+struct Gather {
+  Divisor width;
+  const std::int32_t* rows;
+  const T* from;
+  T* to;
+
+  HOST_DEVICE void operator()(long long i) const {
+    const int row = width.Quotient(static_cast<int>(i));
+    const long long within = i - 1ll * row * width.divisor();
+    to[i] = from[1ll * rows[row] * width.divisor() + within];
+  }
+};
+
+// Warp g handles the samples [g * group, (g + 1) * group) and writes the sums of their terms to
+// partial (kTerms, groups).
 struct LossOfSamples {
   LossArgs<float> a;
   int group, groups;
   double* partial;
 
+  static constexpr int kTerms = 5;
   struct Terms {
-    double policy = 0, value = 0, entropy = 0;
+    double policy = 0, value = 0, entropy = 0, kl = 0, clipped = 0;
   };
 
   template <class Lanes>
@@ -86,20 +163,19 @@ struct LossOfSamples {
     const long long begin = g * group, end = a.n - begin < group ? a.n : begin + group;
     Terms sum;
     for (long long i = begin + lanes.index(); i < end; i += lanes.count()) Add(i, sum);
-    const double policy = lanes.Sum(sum.policy), value = lanes.Sum(sum.value);
-    const double entropy = lanes.Sum(sum.entropy);
+    const double terms[kTerms] = {lanes.Sum(sum.policy), lanes.Sum(sum.value),
+                                  lanes.Sum(sum.entropy), lanes.Sum(sum.kl),
+                                  lanes.Sum(sum.clipped)};
     if (lanes.index() != 0) return;
-    partial[g] = policy;
-    partial[groups + g] = value;
-    partial[2ll * groups + g] = entropy;
+    for (int term = 0; term < kTerms; ++term) partial[1ll * term * groups + g] = terms[term];
   }
 
  private:
   HOST_DEVICE void Add(long long i, Terms& terms) const {
     // 1. The softmax, relative to the largest logit.
-    const int actions = a.actions, taken = a.taken[i];
+    const long long row = RowOf(a.samples.rows, i);
+    const int actions = a.actions, taken = a.samples.taken[row];
     const float* const z = a.logits + i * actions;
-    const float advantage = a.advantages[i], error = a.values[i] - a.returns[i];
     const float each = static_cast<float>(a.weights->scale / a.n);
     const float top = Largest(actions, z);
     float sum = 0, weighted = 0;
@@ -110,21 +186,27 @@ struct LossOfSamples {
     }
     // 2. The terms of the report.
     const float log_sum = std::log(sum), entropy = log_sum - weighted / sum;
-    terms.policy -= advantage * (z[taken] - top - log_sum);
-    terms.value += error * error;
+    const auto policy =
+        PolicyTermOf(a.samples, row, z[taken] - top - log_sum, static_cast<float>(a.weights->clip));
+    const auto value =
+        ValueTermOf(a.samples, row, a.values[i], static_cast<float>(a.weights->value_clip));
+    terms.policy += policy.loss;
+    terms.value += value.loss;
     terms.entropy += entropy;
+    terms.kl += policy.kl;
+    terms.clipped += policy.clipped;
     // 3. The gradient.
     const float entropy_weight = static_cast<float>(a.weights->entropy);
     for (int k = 0; k < actions; ++k) {
       const float p = std::exp(z[k] - top) / sum, one = k == taken ? 1.0f : 0.0f;
       a.dlogits[i * actions + k] =
-          each * (advantage * (p - one) + entropy_weight * p * (z[k] - top - log_sum + entropy));
+          each * (policy.push * (p - one) + entropy_weight * p * (z[k] - top - log_sum + entropy));
     }
-    a.dvalues[i] = each * static_cast<float>(2 * a.weights->value_coef) * error;
+    a.dvalues[i] = each * static_cast<float>(2 * a.weights->value_coef) * value.error;
   }
 };
 
-// One warp for each of the three means.
+// One warp for each of the means.
 struct ReportLoss {
   int n, groups;
   const double* partial;
@@ -138,7 +220,9 @@ struct ReportLoss {
     if (lanes.index() != 0) return;
     double* const to = i == 0   ? &report->policy_loss
                        : i == 1 ? &report->value_loss
-                                : &report->entropy;
+                       : i == 2 ? &report->entropy
+                       : i == 3 ? &report->kl
+                                : &report->clipped;
     *to = sum / n;
   }
 };

@@ -58,6 +58,11 @@ template void ForEach(void*, long long, const bodies::ScaleBy&);
 template void ForEach(void*, long long, const bodies::SampleActions&);
 template void ForEach(void*, long long, const bodies::AddBootstrap&);
 template void ForEach(void*, long long, const bodies::Advantages&);
+template void ForEach(void*, long long, const bodies::Gather<float>&);
+template void ForEach(void*, long long, const bodies::Gather<std::uint8_t>&);
+template void ForEach(void*, long long, const bodies::LogProbs&);
+template void ForEachWarp(void*, long long, const bodies::MomentSums&);
+template void ForEachWarp(void*, long long, const bodies::FinishMoments&);
 template void ForEachWarp(void*, long long, const bodies::LossOfSamples&);
 template void ForEachWarp(void*, long long, const bodies::ReportLoss&);
 

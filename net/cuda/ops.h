@@ -74,6 +74,14 @@ class GpuOps final : public Backend<float> {
     device_.ForEach(Times(n, width), cuda::KeepState{Divisor(width), resets, from, to});
   }
 
+  void Gather(int n, int width, const std::int32_t* rows, const float* from, float* to) override {
+    device_.ForEach(Times(n, width), cuda::Gather<float>{Divisor(width), rows, from, to});
+  }
+  void Gather(int n, int width, const std::int32_t* rows, const std::uint8_t* from,
+              std::uint8_t* to) override {
+    device_.ForEach(Times(n, width), cuda::Gather<std::uint8_t>{Divisor(width), rows, from, to});
+  }
+
   void SampleActions(int n, int actions, const float* logits, RandomStream* streams,
                      std::int32_t* taken) override {
     device_.ForEach(n, cuda::SampleActions{actions, logits, streams, taken});
@@ -92,9 +100,22 @@ class GpuOps final : public Backend<float> {
     constexpr int kLanes = 32, kWarps = 4096;
     const int group = std::max(kLanes, (args.n + kWarps - 1) / kWarps);
     const int groups = (args.n + group - 1) / group;
-    double* const partial = work_.scratch().template Get<double>(Scratch::kSums, 3ll * groups);
+    constexpr int kTerms = LossOfSamples::kTerms;
+    double* const partial =
+        work_.scratch().template Get<double>(Scratch::kSums, Times(groups, kTerms));
     device_.ForEachWarp(groups, LossOfSamples{args, group, groups, partial});
-    device_.ForEachWarp(3, ReportLoss{args.n, groups, partial, args.report});
+    device_.ForEachWarp(kTerms, ReportLoss{args.n, groups, partial, args.report});
+  }
+  void LogProbs(const LogProbsArgs<float>& args) override {
+    device_.ForEach(args.n, cuda::LogProbs{args});
+  }
+  void AdvantageMoments(const MomentsArgs<float>& args) override {
+    constexpr int kOfAWarp = 256, kWarps = 2048;
+    const int group = std::max(kOfAWarp, (args.n + kWarps - 1) / kWarps);
+    const int groups = (args.n + group - 1) / group;
+    double* const partial = work_.scratch().template Get<double>(Scratch::kSums, 2ll * groups);
+    device_.ForEachWarp(groups, MomentSums{args, group, groups, partial});
+    device_.ForEachWarp(1, FinishMoments{args, groups, partial});
   }
   void ClipByGlobalNorm(std::size_t size, double max_norm, float* gradient, double* norm) override {
     // 1. The sum of squares, in two stages.

@@ -79,21 +79,31 @@ void DrawWeights(int round, std::span<float> weights) {
   for (float& weight : weights) weight = 0.1f * random.Normal();
 }
 
-// Six unrolls, side by side.
-void ExpectSame(Rollout& host, Rollout& gpu) {
+// Six unrolls, side by side, each with all of its gradients.
+void ExpectSame(const Config& config, Rollout& host, Rollout& gpu) {
   ASSERT_EQ(gpu.layout().fingerprint(), host.layout().fingerprint());
   std::vector<float> expected(host.layout().size()), found(expected.size(), 9.0f);
   for (int round = 0; round < 6; ++round) {
     SCOPED_TRACE(round);
     DrawWeights(round, host.weights());
     DrawWeights(round, gpu.weights());
-    const RolloutGradient a = host.Run(0.02, expected), b = gpu.Run(0.02, found);
-    EXPECT_LE(net::testing::RelativeError(found, expected), 1e-4);
-    EXPECT_NEAR(b.norm, a.norm, 1e-4 * (1 + a.norm));
-    EXPECT_NEAR(b.loss.policy_loss, a.loss.policy_loss, 1e-4 * (1 + std::abs(a.loss.policy_loss)));
-    EXPECT_NEAR(b.loss.value_loss, a.loss.value_loss, 1e-4 * (1 + a.loss.value_loss));
-    EXPECT_NEAR(b.loss.entropy, a.loss.entropy, 1e-4);
-    EXPECT_EQ(b.samples, a.samples);
+    host.Act();
+    gpu.Act();
+    for (int use = 0; use < config.gradients_per_unroll(); ++use) {
+      if (host.recomputes()) DrawWeights(100 * use + round, host.weights());
+      if (gpu.recomputes()) DrawWeights(100 * use + round, gpu.weights());
+      const auto number = static_cast<std::uint64_t>(use);
+      const RolloutGradient a = host.Gradient(number, 0.02, expected),
+                            b = gpu.Gradient(number, 0.02, found);
+      EXPECT_LE(net::testing::RelativeError(found, expected), 1e-4);
+      EXPECT_NEAR(b.norm, a.norm, 1e-4 * (1 + a.norm));
+      EXPECT_NEAR(b.loss.policy_loss, a.loss.policy_loss,
+                  1e-4 * (1 + std::abs(a.loss.policy_loss)));
+      EXPECT_NEAR(b.loss.value_loss, a.loss.value_loss, 1e-4 * (1 + a.loss.value_loss));
+      EXPECT_NEAR(b.loss.entropy, a.loss.entropy, 1e-4);
+      EXPECT_NEAR(b.loss.kl, a.loss.kl, 1e-4 * (1 + a.loss.kl));
+      EXPECT_EQ(b.samples, a.samples);
+    }
     EXPECT_EQ(gpu.TakeEpisodes().ended, host.TakeEpisodes().ended);
   }
 }
@@ -103,7 +113,7 @@ TEST_P(GpuRolloutTest, ItsGradientsAreThoseOfTheProcessor) {
   Rollout host(config, kSlot, kIncarnation);
   FakeGpu* fake = nullptr;
   const auto gpu = OnGpu(config, GetParam().games, &fake);
-  ExpectSame(host, *gpu);
+  ExpectSame(config, host, *gpu);
   EXPECT_GT(fake->replays(), 0) << "nothing was recorded";
 }
 
@@ -116,13 +126,23 @@ TEST_P(GpuRolloutTest, OnARealGpuToo) {
       GetParam().games == Games::kOnTheGpu ? DeviceChoice::kCuda : DeviceChoice::kCpu;
   Rollout gpu(config, kSlot, kIncarnation);
   ASSERT_TRUE(gpu.on_gpu());
-  ExpectSame(host, gpu);
+  ExpectSame(config, host, gpu);
 }
 
 const std::vector<std::string> kMemory = {
     "env.name=memory/recall", "env.sticky_actions=0",
     "net.layers=[\"linear 12\", \"layer_norm\", \"tanh\", \"lstm 8\"]", "net.hidden=[]",
     "actors.unroll=7"};
+
+const std::vector<std::string> kAgain = {"loss.kind=ppo", "loss.value_clip=0.2",
+                                         "loss.proximal=grant", "updates.epochs=2",
+                                         "updates.minibatches=2"};
+
+std::vector<std::string> Plus(std::vector<std::string> settings,
+                              const std::vector<std::string>& more) {
+  settings.insert(settings.end(), more.begin(), more.end());
+  return settings;
+}
 
 std::vector<std::string> InStages(std::vector<std::string> settings, int stages) {
   settings.push_back("actors.groups=" + std::to_string(stages));
@@ -149,6 +169,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"SumsAndSmallClip",
              Games::kOnTheGpu,
              {"env.name=catch", "loss.reduction=sum", "optimizer.clip_norm=0.05"}},
+        Case{"Again", Games::kOnTheGpu,
+             Plus(kAgain, {"actors.unroll=9", "loss.normalize_advantage=true"})},
+        Case{"MemoryAgain", Games::kStaged, Plus(kAgain, kMemory)},
         Case{"AtariNet",
              Games::kStaged,
              {"env.name=arcade/pong", "env.stack=4", "net.kind=atari", "actors.envs_per_actor=1",
@@ -172,7 +195,7 @@ TEST_F(GpuRolloutTest, AnUnrollThatIsTooLongToRecordIsAsGood) {
   FakeGpu* fake = nullptr;
   const auto gpu = OnGpu(config, Games::kOnTheGpu, &fake);
   Rollout host(config, kSlot, kIncarnation);
-  ExpectSame(host, *gpu);
+  ExpectSame(config, host, *gpu);
   EXPECT_EQ(fake->recordings(), 0);
 }
 

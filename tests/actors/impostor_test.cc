@@ -93,7 +93,7 @@ TEST_F(ImpostorTest, OpensNoFileAndNoSocketOverPlainTcp) {
     EXPECT_FALSE(client.proven());
     EXPECT_TRUE(client.CheckNet(kFingerprint, 16));
     const RolloutGradient gradient{.values = client.NextGradientSpace(), .loss = {}, .samples = 1};
-    EXPECT_TRUE(client.Push({.number = 1}, {.term = 1}, gradient, {}));
+    EXPECT_TRUE(client.Push({.number = 1}, {.term = 1}, 0, gradient, {}));
     return learner.HeardGradient(16);
   };
   std::string text;

@@ -96,7 +96,7 @@ TEST_F(LearnerClientTest, WithoutItsBuffersAnActorSendsItsGradients) {
               AllOf(HasSubstr((dir_ / "gone").string()), HasSubstr("are sent instead")));
   const RolloutGradient gradient{.values = client.NextGradientSpace(), .loss = {}, .samples = 1};
   ASSERT_EQ(gradient.values.size(), 16u);
-  EXPECT_TRUE(client.Push({.number = 1}, {.term = 1}, gradient, {}));
+  EXPECT_TRUE(client.Push({.number = 1}, {.term = 1}, 0, gradient, {}));
   EXPECT_TRUE(learner->HeardGradient(16));
 }
 
@@ -187,7 +187,7 @@ TEST_F(LearnerClientTest, AGradientWantsWeightsBehindTheNextGrantIfThereIsNoGran
       ASSERT_TRUE(grant);
       const RolloutGradient gradient{
           .values = client.NextGradientSpace(), .loss = {}, .samples = 1};
-      ASSERT_TRUE(client.Push(*grant, {.term = 1}, gradient, {}));
+      ASSERT_TRUE(client.Push(*grant, {.term = 1}, 0, gradient, {}));
       EXPECT_EQ(learner->NextGradient().weights, shared ? 0 : wanted);
     }
   }
@@ -215,7 +215,7 @@ TEST_F(LearnerClientTest, AfterALongWaitEveryGradientOfTheBurstWantsWeights) {
     EXPECT_TRUE(grant);
     wait_ms = 0;
     const RolloutGradient gradient{.values = client.NextGradientSpace(), .loss = {}, .samples = 1};
-    EXPECT_TRUE(client.Push(*grant, {.term = 1}, gradient, {}));
+    EXPECT_TRUE(client.Push(*grant, {.term = 1}, 0, gradient, {}));
     clock.AdvanceMs(works_ms);
     return learner->NextGradient().weights == 1;
   };

@@ -43,6 +43,15 @@ TEST(WithOwn, NoMoreSamplesThanAGradientMayHave) {
                              HasSubstr("at most 1000000")));
 }
 
+TEST(WithOwn, AsManyEnvsInEveryMinibatch) {
+  Config config = RunsConfig();
+  config.updates.minibatches = 4;
+  EXPECT_EQ(WithOwn(config, {.envs = 12}, true).samples_per_gradient(), 3 * config.actors.unroll);
+  EXPECT_THAT(ErrorOf([&] { WithOwn(config, {.envs = 6}, true); }),
+              testing::AllOf(HasSubstr("--envs 6 contradicts updates.minibatches = 4"),
+                             HasSubstr("a multiple of 4")));
+}
+
 TEST(ParseOwnEnv, OnlyTheKeysThatChooseCode) {
   const OwnEnv own = ParseOwnEnv({"env.name=plugin:./x.so", "env.python=/opt/py"});
   EXPECT_EQ(own.name, "plugin:./x.so");

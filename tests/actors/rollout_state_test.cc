@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "actors/rollout.h"
+#include "envs/games/memory_recall.h"
 #include "envs/registry.h"
 #include "net/cpu/gemm.h"
 #include "tests/actors/fake_replica.h"
@@ -41,11 +42,14 @@ class Trainer {
   std::vector<double> Run(int runs) {
     std::vector<double> all;
     for (int run = 0; run < runs; ++run) {
-      rollout_->Run(0.02, gradient_);
-      for (std::size_t i = 0; i < gradient_.size(); ++i) {
-        rollout_->weights()[i] -= 0.1f * gradient_[i];
+      rollout_->Act();
+      for (int use = 0; use < config_.gradients_per_unroll(); ++use) {
+        rollout_->Gradient(static_cast<std::uint64_t>(use), 0.02, gradient_);
+        for (std::size_t i = 0; i < gradient_.size(); ++i) {
+          rollout_->weights()[i] -= 0.1f * gradient_[i];
+        }
+        all.insert(all.end(), gradient_.begin(), gradient_.end());
       }
-      all.insert(all.end(), gradient_.begin(), gradient_.end());
       if (run % 2 == 0) continue;  // some episodes are not taken yet when the state is saved
       for (const envs::EpisodeEnd& end : rollout_->TakeEpisodes().ended) {
         all.insert(all.end(), {double(end.env), end.episode_return, double(end.length)});
@@ -129,6 +133,11 @@ TEST_P(RolloutState, ANewLifeIsAnother) {
   EXPECT_FALSE(Trainer(GetParam(), 2, 1).Run(2) == Trainer(GetParam(), 2, 2).Run(2));
 }
 
+std::vector<std::string> Again(std::vector<std::string> settings) {
+  settings.insert(settings.end(), {"loss.kind=ppo", "updates.epochs=2", "updates.minibatches=3"});
+  return settings;
+}
+
 const std::vector<std::string> kRecall = {"env.name=memory/recall",
                                           "net.layers=[\"linear 12\", "
                                           "\"relu\", \"lstm 8\"]",
@@ -157,7 +166,8 @@ INSTANTIATE_TEST_SUITE_P(
         Saving{"Pixels",
                {"env.name=minatar/freeway", "env.pixels=true", "env.stack=4", "net.kind=atari",
                 "net.hidden=[16]"}},
-        Saving{"Memory", kRecall},
+        Saving{"Memory", kRecall}, Saving{"Again", Again({"env.sticky_actions=0.3"})},
+        Saving{"MemoryAgain", Again(kRecall)}, Saving{"GpuAgain", Again(kRecall), Device::kGpu},
         Saving{"Paced",
                {"env.name=catch", "env.step_ms=1000", "env.step_jitter=0.5",
                 "staleness.deadline_s=3600"}},

@@ -129,7 +129,7 @@ TEST_P(StagedNetTest, ComputesWhatANetInOnePartComputes) {
   const auto whole = net::MakeModel<float>(spec, *replica.backend, kBatch);
   StagedNet staged(spec, 3, replica, kBatch, kGroups);
   EXPECT_EQ(staged.layout().fingerprint(), whole->layout().fingerprint());
-  EXPECT_EQ(staged.num_carried(), 6);
+  EXPECT_EQ(staged.carried().size(), 6u);
   const Results expected = Drive(*whole, *replica.backend);
   const Results found = Drive(staged, *replica.backend);
   EXPECT_LE(RelativeError(found.numbers, expected.numbers), 1e-5);

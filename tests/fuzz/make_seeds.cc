@@ -46,7 +46,7 @@ void MakeMessages(const std::filesystem::path& corpus) {
       wire::Gradient{.grant = 1, .samples = 160, .norm = 0.5, .episodes = {{3, 1000}, {-1.5, 7}}},
       wire::Gradient{.grant = 70'000, .buffer = 2, .samples = 1, .norm = 1e10},
       wire::Answer{.outcomes = {{1, wire::Outcome::kStale, 3}, {2, wire::Outcome::kApplied, 0}},
-                   .grants = {{70'000, 1'000'000}, {70'001, 1'000'001}},
+                   .grants = {{70'000, 1'000'000, 3, 0}, {70'001, 1'000'001, 0, 1}},
                    .cut = 1'000'000},
       wire::Heartbeat{},
       wire::Fetch{.version = 1ull << 40},
@@ -63,7 +63,8 @@ void MakeMessages(const std::filesystem::path& corpus) {
       wire::ShardSaved{.error = "no space"},
       wire::ReloadKeys{},
       wire::FetchState{.offset = 3},
-      wire::State{.offset = 3, .total = 7, .bytes = std::string("\0\xff x", 4)}};
+      wire::State{.offset = 3, .total = 7, .bytes = std::string("\0\xff x", 4)},
+      wire::Acted{.grant = 70'000, .weights = 1}};
   const std::vector<float> tensor = {1, -2.5f, 0, 4};
   const wire::Header head{
       .slot = 1, .incarnation = 2, .sequence = 3, .term = 4, .session = 6, .version = 5};

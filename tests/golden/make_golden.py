@@ -16,6 +16,7 @@ import struct
 
 import numpy as np
 import torch
+from torch.nn.utils.stateless import functional_call
 
 HERE = pathlib.Path(__file__).parent
 STEPS, ENVS, ACTIONS = 4, 3, 5
@@ -105,7 +106,7 @@ def forward_step(layers, parameters, x, states):
             weights = {"weight_ih": own[0].t(), "weight_hh": own[1].t(), "bias_ih": own[2],
                        "bias_hh": zero}
             state = states.get(i, (torch.zeros(ENVS, units, dtype=torch.float64),) * 2)
-            states[i] = torch.func.functional_call(cell, weights, (x.flatten(1), state))
+            states[i] = functional_call(cell, weights, (x.flatten(1), state))
             x = states[i][0]
         elif kind == "layer_norm":
             shape = x.shape
@@ -194,6 +195,74 @@ def make_net(name, height, width, channels):
         "entropy": ENTROPY})
 
 
+CLIP, VALUE_CLIP = 0.2, 0.3
+FORMS = {  # of the loss, on a minibatch: which options each has
+    "a2c": [], "a2c_normalized": ["normalized"], "ppo": ["ratio"],
+    "ppo_normalized": ["ratio", "normalized"], "ppo_values": ["ratio", "values"],
+    "ppo_decoupled": ["ratio", "decoupled"],
+    "ppo_all": ["ratio", "normalized", "values", "decoupled"],
+}
+
+
+def loss_of(options, logits, values, taken, advantage, returns, old, proximal, old_values):
+    """Terms as Stable-Baselines3 and CleanRL write them, and the decoupled objective of Hilton et
+    al. 2022: policy, value, entropy, estimated KL, share of clipped ratios."""
+    if "normalized" in options:
+        advantage = (advantage - advantage.mean()) / (advantage.std() + 1e-8)
+    pi = torch.distributions.Categorical(logits=logits)
+    logp = pi.log_prob(taken)
+    against = proximal if "decoupled" in options else old
+    log_ratio = logp - against
+    ratio = log_ratio.exp()
+    if "ratio" in options:
+        policy = -((against - old).exp() * torch.min(
+            ratio * advantage, ratio.clamp(1 - CLIP, 1 + CLIP) * advantage)).mean()
+        kl = ((logp - old).exp() - 1 - (logp - old)).mean()
+        clipped = ((ratio - 1).abs() > CLIP).double().mean()
+    else:
+        policy, kl, clipped = -(advantage * logp).mean(), torch.zeros(()), torch.zeros(())
+    value = (values - returns) ** 2
+    if "values" in options:
+        limited = old_values + (values - old_values).clamp(-VALUE_CLIP, VALUE_CLIP)
+        value = torch.max(value, (limited - returns) ** 2)
+    return policy, value.mean(), pi.entropy().mean(), kl, clipped
+
+
+def make_losses():
+    rng = np.random.default_rng(2026)
+    samples, n = 48, 30
+    inputs = {
+        "logits": rng.normal(size=(n, ACTIONS), scale=1.5),
+        "values": rng.normal(size=n),
+        "advantages": rng.normal(size=samples) + 0.5,
+        "returns": rng.normal(size=samples),
+        "old_values": rng.normal(size=samples, scale=0.5),
+    }
+    taken = rng.integers(ACTIONS, size=samples)
+    rows = rng.permutation(samples)[:n]
+    # Policies near the one of now, so that some ratios are clipped and some are not.
+    now = torch.distributions.Categorical(logits=torch.tensor(inputs["logits"])).log_prob(
+        torch.tensor(taken[rows])).numpy()
+    for name in ("old_logps", "proximal_logps"):
+        inputs[name] = -rng.random(samples)
+        inputs[name][rows] = now + rng.normal(size=n, scale=0.25)
+    inputs = {name: array.astype(np.float32) for name, array in inputs.items()}
+    tensors = {**inputs, "taken": taken, "rows": rows}
+    exact = {name: torch.tensor(array, dtype=torch.float64) for name, array in inputs.items()}
+    for form, options in FORMS.items():
+        logits = exact["logits"].clone().requires_grad_()
+        values = exact["values"].clone().requires_grad_()
+        terms = loss_of(options, logits, values, torch.tensor(taken[rows]),
+                        *(exact[name][rows] for name in ("advantages", "returns", "old_logps",
+                                                         "proximal_logps", "old_values")))
+        (terms[0] + VALUE_COEF * terms[1] - ENTROPY * terms[2]).backward()
+        tensors |= {f"{form}.losses": np.array([float(term) for term in terms]),
+                    f"{form}.dlogits": logits.grad.numpy(), f"{form}.dvalues": values.grad.numpy()}
+    write_safetensors(HERE / "losses.safetensors", tensors, {
+        "forms": ", ".join(f"{form}: {' '.join(options)}" for form, options in FORMS.items()),
+        "value_coef": VALUE_COEF, "entropy": ENTROPY, "clip": CLIP, "value_clip": VALUE_CLIP})
+
+
 UPDATES, SIZE, KEPT_EVERY = 100, 37, 20
 LR, WARMUP, EPSILON, DECAY, MOMENTUM, BETA1, BETA2 = 3e-3, 25, 1e-3, 0.99, 0.8, 0.9, 0.995
 
@@ -257,8 +326,8 @@ def make_optimizers():
         by_hand[name] = rmsprop_step(centered, inside, correct, MOMENTUM * momentum)
     optim, common = torch.optim, {"alpha": DECAY, "eps": EPSILON}
     by_torch = {
-        "sgd": lambda p: optim.SGD(p),
-        "sgd_momentum": lambda p: optim.SGD(p, momentum=MOMENTUM),
+        "sgd": lambda p: optim.SGD(p, lr=LR),
+        "sgd_momentum": lambda p: optim.SGD(p, lr=LR, momentum=MOMENTUM),
         "rmsprop": lambda p: optim.RMSprop(p, **common),
         # Adam without momentum is RMSProp with bias correction, epsilon outside.
         "rmsprop_corrected": lambda p: optim.Adam(p, betas=(0.0, DECAY), eps=EPSILON),
@@ -287,4 +356,5 @@ if __name__ == "__main__":
     make_net("lstm", height=1, width=1, channels=9)
     make_net("norm", height=6, width=7, channels=2)
     make_net("deep_lstm", height=5, width=4, channels=2)
+    make_losses()
     make_optimizers()

@@ -42,8 +42,8 @@ TEST_F(EngineTest, AllThatASlotIsAnsweredIsOneReply) {
   engine_->Join(0);
   engine_->Open();
   const std::vector<Engine::Reply> first = engine_->TakeReplies(0);
-  for (const auto& [number, version] : first.at(0).answer.grants) {
-    grants_[0] = {.number = number, .version = version};
+  for (const auto& grant : first.at(0).answer.grants) {
+    grants_[0] = grant;
     Push(Gradient(0));
   }
   Apply();

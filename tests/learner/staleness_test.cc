@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include <string>
 
 namespace starling::learner {
@@ -89,7 +91,17 @@ class JudgeTest : public testing::Test {
     Take();
   }
   void Take() {
-    for (const Grant& grant : judge_->TakeGrants()) hand_[grant.slot].push_back(grant);
+    for (const Grant& grant : judge_->TakeGrants()) {
+      auto& hand = hand_[grant.slot];
+      const auto anew = std::ranges::find(hand, grant.number, &Grant::number);
+      anew != hand.end() ? void(*anew = grant) : hand.push_back(grant);
+    }
+  }
+  // The actor has played the unroll of this grant.
+  bool Acted(std::uint32_t slot, std::uint64_t number) {
+    const bool live = judge_->Acted(slot, number);
+    Take();
+    return live;
   }
   // The actor spends its oldest grant on a gradient of `base`.
   Arrival Push(std::uint32_t slot, std::uint64_t base) {
@@ -192,6 +204,106 @@ TEST_F(JudgeTest, ALostGrantReleasesTheOthersAndItsGradientIsRefused) {
   judge_->GrantOrQueue(1);  // it never holds more than in_flight
   Take();
   EXPECT_EQ(hand_[1].size(), 2u);  // the late one and one live
+}
+
+// ---- several gradients of one unroll
+
+constexpr JudgeRules kTwoUses{.bound = 1, .uses = 2, .acts_first = true};
+
+// While actor 1 plays, updates pass that its grant would forbid: version 0 + 3 > bound 1.
+TEST_F(JudgeTest, NoUpdateWaitsForAnUnroll) {
+  Start(kTwoUses, 2);
+  EXPECT_TRUE(hand_[1][0].acting);
+  for (std::uint64_t version = 0; version < 3; ++version) {
+    if (hand_[0][0].acting) {
+      EXPECT_TRUE(Acted(0, hand_[0][0].number));
+    }
+    EXPECT_EQ(Push(0, version), Arrival::kHeld);
+    EXPECT_EQ(Next(), "0:" + std::to_string(version) + " -> " + std::to_string(version + 1));
+  }
+  // It has played: its grant is now one of version 3, under the same number.
+  const std::uint64_t number = hand_[1][0].number;
+  EXPECT_TRUE(Acted(1, number));
+  const Grant* anew = judge_->FindGrant(number);
+  ASSERT_NE(anew, nullptr);
+  EXPECT_EQ(anew->version, 3u);
+  EXPECT_FALSE(anew->acting);
+  // From here on updates wait for it as for any other: 3 + 2 - 3 > 1.
+  EXPECT_EQ(Push(0, 3), Arrival::kHeld);
+  EXPECT_EQ(Next(), "0:3 -> 4");
+  EXPECT_EQ(Push(0, 4), Arrival::kHeld);
+  EXPECT_EQ(Next(), "");
+  EXPECT_EQ(judge_->Arrive(1, number, 3, 99), Arrival::kHeld);
+  EXPECT_EQ(Next(), "1:3 -> 5");
+}
+
+TEST_F(JudgeTest, AtBoundZeroEveryUpdateWaitsForEveryUnroll) {
+  Start({.bound = 0, .uses = 2, .acts_first = true}, 2);
+  Acted(0, hand_[0][0].number);
+  Push(0, 0);
+  EXPECT_EQ(Next(), "");
+  Acted(1, hand_[1][0].number);
+  Push(1, 0);
+  EXPECT_EQ(Next(), "0:0 1:0 -> 1");
+}
+
+TEST_F(JudgeTest, GrantsKnowTheirPlaceInTheUnroll) {
+  Start({.bound = kUnbounded, .uses = 3, .acts_first = true}, 1);
+  for (std::uint64_t i = 0; i < 7; ++i) {
+    EXPECT_EQ(hand_[0].front().use, i % 3);
+    EXPECT_EQ(hand_[0].front().acting, i % 3 == 0);
+    EXPECT_EQ(Push(0, i), Arrival::kHeld);
+    Next();
+  }
+  judge_->RemoveActor(0);
+  judge_->Join(0);
+  Take();
+  EXPECT_EQ(hand_[0].back().use, 0u) << "its successor begins with an unroll";
+}
+
+// With two grants, the second waits for the unroll of the first; those behind it are of the next.
+TEST_F(JudgeTest, AnUnrollRenewsItsOwnGrantsAlone) {
+  Start({.bound = 4, .in_flight = 3, .uses = 2, .acts_first = true}, 1);
+  ASSERT_EQ(hand_[0].size(), 3u);
+  for (const Grant& grant : hand_[0]) EXPECT_TRUE(grant.acting);
+  Acted(0, hand_[0][0].number);
+  EXPECT_FALSE(judge_->FindGrant(hand_[0][0].number)->acting);
+  EXPECT_FALSE(judge_->FindGrant(hand_[0][1].number)->acting);
+  EXPECT_TRUE(judge_->FindGrant(hand_[0][2].number)->acting);
+}
+
+// An actor that does not ask is no danger: what is too old is refused.
+TEST_F(JudgeTest, AnOldGradientUnderAnActingGrantIsRefused) {
+  Start(kTwoUses, 2);
+  const Grant acting = hand_[1][0];
+  for (std::uint64_t version = 0; version < 2; ++version) {
+    Acted(0, hand_[0].front().number);
+    Push(0, version);
+    Next();
+  }
+  EXPECT_EQ(judge_->Arrive(1, acting.number, 0, 9), Arrival::kStale);
+  Take();
+  EXPECT_EQ(hand_[1].back().use, 1u);
+}
+
+TEST_F(JudgeTest, ACutComesWhereAllUnrollsHaveRunOut) {
+  Start({.bound = 0, .uses = 2, .acts_first = true}, 1);
+  judge_->Withhold();
+  Push(0, 0);
+  auto update = judge_->NextUpdate();
+  ASSERT_TRUE(update);
+  EXPECT_FALSE(update->cut) << "one gradient is left";
+  Take();
+  ASSERT_EQ(hand_[0].size(), 1u) << "and is granted";
+  Push(0, 1);
+  update = judge_->NextUpdate();
+  ASSERT_TRUE(update);
+  EXPECT_TRUE(update->cut);
+  Take();
+  EXPECT_TRUE(hand_[0].empty()) << "no new unroll";
+  judge_->Release();
+  Take();
+  EXPECT_EQ(hand_[0].size(), 1u);
 }
 
 TEST_F(JudgeTest, AtBoundZeroEveryVersionIsACut) {

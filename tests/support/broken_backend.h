@@ -109,6 +109,19 @@ class BrokenBackend final : public Backend<float> {
   void Loss(const LossArgs<float>& args) override {
     Do("loss", &args.report->entropy, 1, [&] { good_->Loss(args); });
   }
+  void LogProbs(const LogProbsArgs<float>& args) override {
+    Do("log probs", args.logps, args.n, [&] { good_->LogProbs(args); });
+  }
+  void AdvantageMoments(const MomentsArgs<float>& args) override {
+    Do("advantage moments", &args.moments->deviation, 1, [&] { good_->AdvantageMoments(args); });
+  }
+  void Gather(int n, int width, const std::int32_t* rows, const float* from, float* to) override {
+    Do("gather", to, n * width, [&] { good_->Gather(n, width, rows, from, to); });
+  }
+  void Gather(int n, int width, const std::int32_t* rows, const std::uint8_t* from,
+              std::uint8_t* to) override {
+    Do("gather", to, n * width, [&] { good_->Gather(n, width, rows, from, to); });
+  }
   void ClipByGlobalNorm(std::size_t size, double max_norm, float* gradient, double* norm) override {
     Do("clip by global norm", gradient, static_cast<int>(size),
        [&] { good_->ClipByGlobalNorm(size, max_norm, gradient, norm); });
@@ -133,10 +146,14 @@ class BrokenBackend final : public Backend<float> {
     if (fault_ == Fault::kThrows) throw std::runtime_error("the op failed");
     work();
     if (fault_ == Fault::kLeavesTheLast) output[count - 1] = before.back();
-    if (fault_ == Fault::kOffByAThousandth) output[0] += output[0] / 1000;
+    if (fault_ == Fault::kOffByAThousandth) {
+      output[0] = static_cast<T>(output[0] + output[0] / 1000);
+    }
     if (fault_ == Fault::kWritesBehind) output[count] = 1;
     for (int i = 0; i < count; ++i) {
-      if (fault_ == Fault::kAdds) output[i] += before[static_cast<std::size_t>(i)];
+      if (fault_ == Fault::kAdds) {
+        output[i] = static_cast<T>(output[i] + before[static_cast<std::size_t>(i)]);
+      }
       if (fault_ == Fault::kHidesNans && std::isnan(output[i])) output[i] = 0;
     }
   }

@@ -85,7 +85,7 @@ TEST(Codec, TheHeaderIsTheTableOfTheReadmeByteByByte) {
   const Frames frames = Encode(header, Weights{.steps = 5, .entropy = 0.5}, tensor);
   std::vector<std::uint8_t> expected = {
       'S',  'T',  'R',  'L',                           // 0 magic
-      9,    0,                                         // 4 protocol
+      10,   0,                                         // 4 protocol
       7,                                               // 6 kind: weights
       1,                                               // 7 element type: f32
       0x04, 0x03, 0x02, 0x01,                          // 8 slot
@@ -190,7 +190,7 @@ TEST(Codec, EachMistakeOfAGradientIsRefusedByItsName) {
       {"magic", [](Raw& raw) { raw.header[0] = std::byte{'X'}; }, Refusal::kMagic},
       {"protocol", [](Raw& raw) { raw.Set<std::uint16_t>(4, 1); }, Refusal::kProtocol},
       {"kind 0", [](Raw& raw) { raw.Set<std::uint8_t>(6, 0); }, Refusal::kKind},
-      {"kind 21", [](Raw& raw) { raw.Set<std::uint8_t>(6, 21); }, Refusal::kKind},
+      {"kind 22", [](Raw& raw) { raw.Set<std::uint8_t>(6, 22); }, Refusal::kKind},
       {"kind 255", [](Raw& raw) { raw.Set<std::uint8_t>(6, 255); }, Refusal::kKind},
       {"element type 0", [](Raw& raw) { raw.Set<std::uint8_t>(7, 0); }, Refusal::kCount},
       {"bf16", [](Raw& raw) { raw.Set<std::uint8_t>(7, 2); }, Refusal::kElementType},

@@ -46,11 +46,12 @@ const std::string kNil = "\xC0", kTrue = "\xC3";
 TEST(Fields, AnAnswerByHand) {
   const std::string no_grant = Array(3) + "\x06" + "\x04" + std::string(1, '\0');
   const std::string bytes = Map(4) + Str("outcomes") + Array(2) + Array(3) + "\x05\x02\x01" +
-                            no_grant + Str("grants") + Array(1) + Array(2) + "\x08" +
-                            Big(0xCD, 1001, 2) + Str("cut") + "\x09" + Str("weights") + "\x01";
+                            no_grant + Str("grants") + Array(1) + Array(4) + "\x08" +
+                            Big(0xCD, 1001, 2) + "\x07\x01" + Str("cut") + "\x09" + Str("weights") +
+                            "\x01";
   const Answer answer = {.outcomes = {{.gradient = 5, .outcome = Outcome::kMerged, .staleness = 1},
                                       {.gradient = 6, .outcome = Outcome::kNoGrant}},
-                         .grants = {{.number = 8, .version = 1001}},
+                         .grants = {{.number = 8, .version = 1001, .use = 7, .acting = 1}},
                          .cut = 9,
                          .weights = 1};
   EXPECT_EQ(PackFields(answer), bytes);
@@ -154,24 +155,24 @@ TEST(Fields, StringsHaveALimit) {
   EXPECT_FALSE(Accepts<Leave>(LeaveBytes("\x01", text(kMaxTextBytes + 1))));
 }
 
-TEST(Fields, ListsHaveALimitAndPairs) {
+TEST(Fields, ListsHaveALimitAndItemsASize) {
   const auto answer = [](const std::string& grants) {
     return Map(4) + Str("outcomes") + Array(0) + Str("grants") + grants + Str("cut") + "\x01" +
            Str("weights") + "\x01";
   };
-  const auto pairs = [](std::size_t count) {
+  const auto grants_of = [](std::size_t count) {
     std::string out = Big(0xDC, count, 2);
-    for (std::size_t i = 0; i < count; ++i) out += Array(2) + "\x01\x02";
+    for (std::size_t i = 0; i < count; ++i) out += Array(4) + "\x01\x02\x03\x01";
     return out;
   };
   Answer read;
-  ASSERT_TRUE(Accepts(answer(pairs(kMaxGrants)), read));
+  ASSERT_TRUE(Accepts(answer(grants_of(kMaxGrants)), read));
   EXPECT_EQ(read.grants.size(), kMaxGrants);
-  EXPECT_FALSE(Accepts<Answer>(answer(pairs(kMaxGrants + 1))));
+  EXPECT_FALSE(Accepts<Answer>(answer(grants_of(kMaxGrants + 1))));
   EXPECT_FALSE(Accepts<Answer>(answer(Array(1) + Array(1) + "\x01")));
-  EXPECT_FALSE(Accepts<Answer>(answer(Array(1) + Array(3) + "\x01\x02\x03")));
+  EXPECT_FALSE(Accepts<Answer>(answer(Array(1) + Array(5) + "\x01\x02\x03\x01\x05")));
   EXPECT_FALSE(Accepts<Answer>(answer(Array(1) + "\x01")));
-  EXPECT_FALSE(Accepts<Answer>(answer(Array(1) + Array(2) + "\x01" + kNil)));
+  EXPECT_FALSE(Accepts<Answer>(answer(Array(1) + Array(4) + "\x01" + kNil + "\x01\x01")));
 }
 
 TEST(Fields, AnUnknownOutcomeIsRefused) {

@@ -52,12 +52,13 @@ void ReplayedActors::OnDeath(const learner::DeathRecord& death) {
 
 // Returns the number of envs, which may differ between actors but never changes.
 std::int64_t ReplayedActors::EnvsOf(const learner::ArrivalRecord& arrival) const {
-  const std::int64_t unroll = config_.actors.unroll, samples = arrival.samples;
+  const std::int64_t unroll = config_.actors.unroll;
+  const std::int64_t samples = arrival.samples * config_.updates.minibatches;
   if (samples < 1 || samples > kMaxSamples || samples % unroll != 0) {
     throw ActorError(fmt::format(
         "a gradient of actor {} has {} samples, which should be whole unrolls of actors.unroll = "
         "{}, at most {}",
-        arrival.slot, samples, unroll, kMaxSamples));
+        arrival.slot, arrival.samples, unroll, kMaxSamples));
   }
   return samples / unroll;
 }
@@ -68,9 +69,9 @@ actors::Rollout& ReplayedActors::Of(const learner::ArrivalRecord& arrival) {
   auto known = living_.find(key);
   if (known == living_.end()) known = living_.emplace(key, Make(key, envs)).first;
   if (known->second.envs != envs) {
-    throw ActorError(fmt::format("a gradient of actor {} has {} samples, and its last one had {}",
-                                 arrival.slot, arrival.samples,
-                                 known->second.envs * config_.actors.unroll));
+    throw ActorError(fmt::format(
+        "a gradient of actor {} has {} samples, and its last one had {}", arrival.slot,
+        arrival.samples, known->second.envs * config_.actors.unroll / config_.updates.minibatches));
   }
   return *known->second.rollout;
 }
@@ -123,6 +124,11 @@ std::unique_ptr<actors::Rollout> ReplayedActors::NewRollout(std::uint32_t slot, 
   Config config = config_;
   config.actors.envs_per_actor = envs;
   return std::make_unique<actors::Rollout>(config, slot, life);
+}
+
+bool ReplayedActors::mid_unroll() const {
+  return std::ranges::any_of(living_,
+                             [](const auto& actor) { return actor.second.rollout->mid_unroll(); });
 }
 
 learner::ActorStates ReplayedActors::Save() {

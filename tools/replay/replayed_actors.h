@@ -38,8 +38,10 @@ class ReplayedActors {
   // The actor of this gradient, before its unroll. Throws ActorError.
   actors::Rollout& Of(const learner::ArrivalRecord& arrival);
 
-  // The actors now.
+  // The actors now. The gradients that their last unrolls have left are no part of it.
   learner::ActorStates Save();
+  // Whether there are any.
+  bool mid_unroll() const;
 
  private:
   using Key = std::pair<std::uint32_t, std::uint32_t>;  // slot, incarnation

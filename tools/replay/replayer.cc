@@ -8,6 +8,7 @@
 
 #include "actors/gradient_message.h"
 #include "core/check.h"
+#include "core/log.h"
 #include "learner/apply/optimizer.h"
 #include "learner/apply/schedule.h"
 #include "wire/protocol.h"
@@ -57,9 +58,12 @@ bool Replayer::Do(const learner::JournalRecord& record) {
   } else if (const auto* life = std::get_if<learner::LifeRecord>(&record)) {
     if (actors_.OnLife(*life)) ++counters_.breaks;
   } else if (const auto* death = std::get_if<learner::DeathRecord>(&record)) {
+    unrolls_.erase({death->slot, death->incarnation});
     actors_.OnDeath(*death);
   } else if (const auto* lost = std::get_if<learner::LostRecord>(&record)) {
     if (lost->why == learner::LostWhy::kDeadline) ++counters_.deadlines;
+  } else if (const auto* use = std::get_if<learner::UseRecord>(&record)) {
+    use_ = *use;
   } else if (const auto* arrival = std::get_if<learner::ArrivalRecord>(&record)) {
     Compute(*arrival);
   } else if (const auto* update = std::get_if<learner::UpdateRecord>(&record)) {
@@ -72,6 +76,7 @@ bool Replayer::Do(const learner::JournalRecord& record) {
 void Replayer::Begin(const learner::TermRecord& term) {
   actors_.Begin(term.term);
   held_.clear();
+  unrolls_.clear();
   if (term.version != version_) {
     difference_ =
         fmt::format("the journal goes on at version {} after {}{}", term.version, version_,
@@ -93,18 +98,21 @@ void Replayer::Compute(const learner::ArrivalRecord& arrival) {
     difference_ = error.what();
     return;
   }
-  const auto base = versions_.find(arrival.base_version);
-  if (base == versions_.end()) {
-    difference_ =
-        fmt::format("a gradient of actor {} was computed on version {}, which is not there",
-                    arrival.slot, arrival.base_version);
-    return;
+  // 2. Its unroll, if this is its first gradient, and the gradient.
+  const std::uint64_t use = UseOf(arrival, *actor);
+  if (!difference_.empty()) return;
+  if (use == 0) {
+    const std::uint64_t played = actor->recomputes() ? use_.played : arrival.base_version;
+    if (!Give(arrival, played, *actor)) return;
+    actor->Act();
+    unrolls_[{arrival.slot, arrival.incarnation}] = played;
   }
-  // 2. Its unroll.
-  std::ranges::copy(base->second.weights, actor->weights().begin());
-  const actors::RolloutGradient gradient = actor->Run(base->second.entropy, gradient_);
+  const auto entropy = Give(arrival, arrival.base_version, *actor);
+  if (!entropy) return;
+  const actors::RolloutGradient gradient = actor->Gradient(use, *entropy, gradient_);
   Count(arrival, actors::GradientMessage(gradient, actor->TakeEpisodes()));
-  if (ahead_.UsesOf(arrival.base_version) == 0) versions_.erase(base);
+  if (actor->recomputes()) Forget(use_.played);
+  Forget(arrival.base_version);
   if (arrival.outcome != static_cast<std::uint8_t>(wire::Outcome::kNone)) return;
   // 3. It is that of the run, as far as its norm tells, and waits for its update.
   if (arrival.norm != 0 && arrival.norm != gradient.norm) {
@@ -113,8 +121,44 @@ void Replayer::Compute(const learner::ArrivalRecord& arrival) {
                     arrival.slot, arrival.base_version);
     return;
   }
-  held_[{arrival.slot, arrival.incarnation, arrival.sequence}] = {gradient_, gradient.samples,
-                                                                  arrival.base_version};
+  held_[{arrival.slot, arrival.incarnation, arrival.sequence}] = {
+      gradient_, gradient.samples, arrival.base_version,
+      unrolls_.at({arrival.slot, arrival.incarnation})};
+}
+
+// Returns the gradient's place among those of its unroll.
+std::uint64_t Replayer::UseOf(const learner::ArrivalRecord& arrival, const actors::Rollout& actor) {
+  if (!actor.recomputes()) return 0;
+  const auto uses = static_cast<std::uint64_t>(config_.gradients_per_unroll());
+  const bool its = use_.slot == arrival.slot && use_.incarnation == arrival.incarnation &&
+                   use_.sequence == arrival.sequence;
+  if (its && use_.use < uses &&
+      (use_.use == 0 || unrolls_.contains({use_.slot, use_.incarnation}))) {
+    return use_.use;
+  }
+  difference_ = fmt::format("the journal does not say of which unroll a gradient of actor {} is",
+                            arrival.slot);
+  return 0;
+}
+
+// Gives the actor the weights of `version`. Returns the entropy coefficient of that time, or nullopt
+// if they are not there.
+std::optional<double> Replayer::Give(const learner::ArrivalRecord& arrival, std::uint64_t version,
+                                     actors::Rollout& actor) {
+  const auto weights = versions_.find(version);
+  if (weights == versions_.end()) {
+    difference_ =
+        fmt::format("a gradient of actor {} was computed on version {}, which is not there",
+                    arrival.slot, version);
+    return std::nullopt;
+  }
+  std::ranges::copy(weights->second.weights, actor.weights().begin());
+  return weights->second.entropy;
+}
+
+// Forgets the weights of `version` if nothing more is computed on them.
+void Replayer::Forget(std::uint64_t version) {
+  if (ahead_.UsesOf(version) == 0) versions_.erase(version);
 }
 
 // Counts it as the engine did, which takes no episodes from a gradient with a defect.
@@ -141,6 +185,9 @@ void Replayer::Apply(const learner::UpdateRecord& record) {
     }
     gradients.push_back(std::move(held.mapped()));
     counters_.staleness.Add(record.version - 1 - gradients.back().base);
+    if (config_.reuses_data()) {
+      counters_.data_age.Add(record.version - 1 - gradients.back().played);
+    }
   }
   ++counters_.updates;
   counters_.applied += gradients.size();
@@ -169,6 +216,12 @@ void Replayer::Apply(const learner::UpdateRecord& record) {
 }
 
 learner::CheckpointContent Replayer::Content() {
+  if (actors_.mid_unroll()) {
+    LogWarn(
+        "the last unrolls have gradients left, which no actor computes any more: from here on "
+        "the run is not what it would have been");
+    ++counters_.breaks;
+  }
   learner::StateCopy now = lanes_.CaptureNow();
   return {.state = {.version = version_,
                     .steps = steps_,

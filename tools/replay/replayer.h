@@ -78,7 +78,7 @@ class Replayer {
   struct Gradient {
     std::vector<float> values;
     std::uint32_t samples = 0;
-    std::uint64_t base = 0;
+    std::uint64_t base = 0, played = 0;
   };
   // A version on which more gradients will be computed.
   struct Version {
@@ -91,6 +91,10 @@ class Replayer {
   void Count(const learner::ArrivalRecord& arrival, const wire::Gradient& message);
   void Apply(const learner::UpdateRecord& update);
   void Keep(std::uint64_t version, double entropy);
+  std::uint64_t UseOf(const learner::ArrivalRecord& arrival, const actors::Rollout& actor);
+  std::optional<double> Give(const learner::ArrivalRecord& arrival, std::uint64_t version,
+                             actors::Rollout& actor);
+  void Forget(std::uint64_t version);
   void CompareHash(std::uint64_t version, std::uint64_t expected, std::uint64_t hash);
 
   const Config config_;
@@ -102,6 +106,9 @@ class Replayer {
   ReplayedActors actors_;
   learner::Counters counters_;
   std::map<Key, Gradient> held_;
+  learner::UseRecord use_{};  // the last one
+  // By slot and incarnation: the version that played its last unroll.
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> unrolls_;
   std::map<std::uint64_t, Version> versions_;
   std::vector<float> gradient_;  // scratch
   std::uint64_t version_, steps_, optimizer_step_, hashes_ = 0;

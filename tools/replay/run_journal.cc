@@ -19,6 +19,7 @@ using learner::JournalReader;
 using learner::JournalRecord;
 using learner::TermRecord;
 using learner::UpdateRecord;
+using learner::UseRecord;
 
 JournalReader Open(const std::filesystem::path& run_dir, learner::JournalPosition from = {}) {
   const std::filesystem::path path = run_dir / "journal";
@@ -156,12 +157,15 @@ std::optional<JournalRecord> JournalAhead::Next() {
   if (ahead_.empty() && !Read()) return std::nullopt;
   JournalRecord record = std::move(ahead_.front());
   ahead_.pop_front();
-  if (const auto* arrival = std::get_if<ArrivalRecord>(&record)) {
-    const auto uses = uses_.find(arrival->base_version);
-    if (--uses->second == 0) uses_.erase(uses);
-  }
+  if (const auto* arrival = std::get_if<ArrivalRecord>(&record)) Used(arrival->base_version);
+  if (const auto* use = std::get_if<UseRecord>(&record); use && use->use == 0) Used(use->played);
   if (const auto* hash = std::get_if<learner::HashRecord>(&record)) hashes_.erase(hash->version);
   return record;
+}
+
+void JournalAhead::Used(std::uint64_t version) {
+  const auto uses = uses_.find(version);
+  if (--uses->second == 0) uses_.erase(uses);
 }
 
 std::uint64_t JournalAhead::UsesOf(std::uint64_t version) {
@@ -203,6 +207,8 @@ bool JournalAhead::Read() {
     // An actor uses its grants in order, also those whose deadline has passed.
     if (grants_[arrival->slot].contains(arrival->grant)) Forget(arrival->slot, arrival->grant);
     ++uses_[arrival->base_version];
+  } else if (const auto* use = std::get_if<UseRecord>(&*record)) {
+    if (use->use == 0) ++uses_[use->played];
   } else if (const auto* hash = std::get_if<learner::HashRecord>(&*record)) {
     hashes_[hash->version] = hash->hash;
   }

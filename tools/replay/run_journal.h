@@ -79,7 +79,8 @@ class JournalAhead {
   explicit JournalAhead(const std::filesystem::path& run_dir, learner::JournalPosition from = {});
 
   std::optional<learner::JournalRecord> Next();
-  // Returns the number of gradients that follow, not yet returned by Next, on `version`.
+  // Returns the number of gradients that follow, not yet returned by Next, on `version`, and of
+  // unrolls that it played for gradients on other versions.
   std::uint64_t UsesOf(std::uint64_t version);
   // Returns the hash of the weights of `version`, if the journal has one.
   std::optional<std::uint64_t> HashOf(std::uint64_t version);
@@ -88,12 +89,13 @@ class JournalAhead {
 
  private:
   bool Read();
+  void Used(std::uint64_t version);
   void ReadPast(std::uint64_t version);
   void Forget(std::uint32_t slot, std::uint64_t up_to);
 
   learner::JournalReader reader_;
   std::deque<learner::JournalRecord> ahead_;
-  std::map<std::uint64_t, std::uint64_t> uses_;    // in ahead_, by base version
+  std::map<std::uint64_t, std::uint64_t> uses_;    // in ahead_, by version
   std::map<std::uint64_t, std::uint64_t> hashes_;  // in ahead_, by version
   // Versions of the grants whose gradient can still follow, by slot and number; and all of them.
   std::map<std::uint32_t, std::map<std::uint64_t, std::uint64_t>> grants_;

@@ -35,6 +35,10 @@ void RefuseUnsupported(const Config& config, std::vector<Contradiction>& found) 
          "leave it out or set it to \"cpu\"");
   refuse(config.net.precision == Precision::kTf32, "net.precision", "\"tf32\"",
          "only GPUs multiply it, and a simulation computes on the processor; use \"f32\"");
+  constexpr const char* kOnce = "in virtual time each unroll gives one gradient";
+  refuse(config.loss.kind == LossKind::kPpo, "loss.kind", "\"ppo\"", kOnce);
+  refuse(config.updates.epochs > 1, "updates.epochs", config.updates.epochs, kOnce);
+  refuse(config.updates.minibatches > 1, "updates.minibatches", config.updates.minibatches, kOnce);
   refuse(config.learner.apply == ApplyMode::kHogwild, "learner.apply", "\"hogwild\"",
          "which writes overlap is the processor's; leave it out or set it to \"lanes\"");
   refuse(config.eval.every_steps > 0, "eval.every_steps", config.eval.every_steps,

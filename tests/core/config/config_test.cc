@@ -271,11 +271,37 @@ TEST(Config, ContradictionsNameBothKeys) {
               ElementsAre(AllOf(StartsWith("x.toml:2:10: net.stages = 3 contradicts actors.groups "
                                            "= 2"),
                                 HasSubstr("set actors.groups = 3 or more"))));
+  EXPECT_THAT(Mistakes("[net]\nstages = 2\n[actors]\ngroups = 2\n[loss]\nkind = \"ppo\"\n"),
+              ElementsAre(AllOf(StartsWith("x.toml:2:10: net.stages = 2 contradicts loss.kind = "
+                                           "\"ppo\""),
+                                HasSubstr("one gradient of an unroll"))));
+  EXPECT_THAT(Mistakes("[updates]\nminibatches = 5\n"),
+              ElementsAre(AllOf(StartsWith("x.toml:2:15: updates.minibatches = 5 contradicts "
+                                           "actors.envs_per_actor = 32"),
+                                HasSubstr("a divisor of 32"))));
+  EXPECT_THAT(
+      Mistakes("[loss]\nvalue_clip = 0.2\nproximal = \"grant\"\n"),
+      ElementsAre(HasSubstr("only \"ppo\" clips values"), HasSubstr("only \"ppo\" has a ratio")));
   EXPECT_THAT(Mistakes("[actors]\nenvs_per_actor = 65536\nunroll = 100\n"),
               ElementsAre(AllOf(HasSubstr("actors.envs_per_actor"), HasSubstr("actors.unroll"))));
   EXPECT_THAT(Mistakes("[wire]\ntimeout_s = 0.5\n"),
               ElementsAre(AllOf(StartsWith("x.toml:2:13: "), HasSubstr("wire.heartbeat_ms = 500"),
                                 HasSubstr("wire.timeout_s = 0.5"))));
+}
+
+TEST(Config, AnUnrollMayGiveManyGradients) {
+  const Config once = ParseConfig("", "x.toml", {"actors.count=2"});
+  EXPECT_FALSE(once.reuses_data());
+  EXPECT_EQ(once.updates.in_flight, 2);
+  const Config often =
+      ParseConfig("", "x.toml", {"actors.count=2", "updates.epochs=3", "updates.minibatches=4"});
+  EXPECT_TRUE(often.reuses_data());
+  EXPECT_EQ(often.gradients_per_unroll(), 12);
+  EXPECT_EQ(often.samples_per_gradient(), 32 * 5 / 4);
+  EXPECT_EQ(often.samples_per_unroll(), 32 * 5);
+  EXPECT_EQ(often.optimizer.lr_samples, 32 * 5 / 4);
+  EXPECT_EQ(often.updates.in_flight, 1) << "each gradient on the weights that the last one changed";
+  EXPECT_TRUE(ParseConfig("", "x.toml", {"loss.kind=ppo"}).reuses_data());
 }
 
 TEST(Config, LayersAreTheWholeNet) {

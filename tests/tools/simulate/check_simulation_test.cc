@@ -24,6 +24,10 @@ TEST(CheckSimulation, RefusesWhatIsNotOurs) {
   EXPECT_THAT(Refused("[actors]\nbackend = \"auto\"\n[net]\nprecision = \"tf32\"\n"),
               HasSubstr("only GPUs multiply it"));
   EXPECT_THAT(Refused("[learner]\napply = \"hogwild\"\n"), HasSubstr("which writes overlap"));
+  for (const char* again :
+       {"[loss]\nkind = \"ppo\"\n", "[updates]\nepochs = 2\n", "[updates]\nminibatches = 2\n"}) {
+    EXPECT_THAT(Refused(again), HasSubstr("each unroll gives one gradient"));
+  }
   EXPECT_THAT(Refused("[eval]\nevery_steps = 1000\n"), HasSubstr("plays in real time"));
   EXPECT_THAT(Refused("[status]\nport = 8080\n"), HasSubstr("status.port = 8080 cannot be sim"));
   EXPECT_THAT(Refused("[actors]\ncount = 2\n[simulate]\nstragglers = 3\n"),
