@@ -16,7 +16,7 @@ namespace {
 // Trains until the client goes down.
 void Train(LearnerClient& client, Rollout& rollout, const ActorsConfig& actors) {
   if (!client.CheckNet(rollout.layout().fingerprint(), rollout.layout().size())) return;
-  LogInfo("slot {}, incarnation {}: {} envs x {} steps a gradient{}", client.slot(),
+  LogInfo("slot {}, incarnation {}: {} envs x {} steps an unroll{}", client.slot(),
           client.incarnation(), actors.envs_per_actor, actors.unroll, rollout.where());
 
   wire::SnapshotMeta meta;   // of the weights in the replica

@@ -278,7 +278,8 @@ void LearnerClient::Lose(const std::string& why) {
 }
 
 std::int64_t LearnerClient::Session::AnswerMs() const {
-  return Ms(config.wire.timeout_s) + 2 * Ms(config.staleness.deadline_s);
+  const std::int64_t lives = config.reuses_data() ? 3 : 2;  // of a grant
+  return Ms(config.wire.timeout_s) + lives * Ms(config.staleness.deadline_s);
 }
 
 std::int64_t LearnerClient::Session::FetchAgainMs() const {

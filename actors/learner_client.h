@@ -181,7 +181,8 @@ class LearnerClient {
     GradientSpace space{};
 
     // A learner that leaves a gradient unanswered for so long is lost. It holds a gradient at most
-    // until the other grants expire (staleness.deadline_s); the second deadline is a margin.
+    // until the other grants expire (staleness.deadline_s; twice, if they are granted anew after an
+    // unroll); one more deadline is a margin.
     std::int64_t AnswerMs() const;
     // Weights that have not arrived after so long are requested again.
     std::int64_t FetchAgainMs() const;

@@ -16,7 +16,7 @@
 // there, too: then only the weights and one flat gradient cross between host and GPU. Games on the
 // host receive actions and return observations and rewards at every step.
 //
-// Between two Runs its state can be saved (weights excepted): envs, streams of actions, the last
+// Between two unrolls its state can be saved (weights excepted): envs, streams of actions, the last
 // observations and the net's memory. A restored rollout computes the gradients that the saved one
 // would have computed, bit for bit, on the same kind of device.
 //
@@ -54,7 +54,7 @@ struct RolloutEpisodes {
 };
 
 struct RolloutGradient {
-  std::span<const float> values;  // (layout.size()), clipped, rounded: Run's `gradient`
+  std::span<const float> values;  // (layout.size()), clipped, rounded: Gradient's `gradient`
   double norm = 0;                // global L2 norm before both
   net::LossReport loss;
   std::uint32_t samples = 0;  // T * B / updates.minibatches
@@ -195,7 +195,7 @@ class Rollout {
   Buffer<float> dlogits_, dvalues_;               // of a gradient's samples: (n, A), (n)
   Buffer<net::Moments> moments_;                  // (1)
   Mirrored<Report> report_;                       // (1)
-  Mirrored<float> gradient_;  // (layout().size()); empty if Run's `gradient` is written directly
+  Mirrored<float> gradient_;  // (layout().size()); empty if Gradient's is written directly
   // The weights are held from an unroll to its gradient, or during each of several.
   std::optional<net::HeldWeights<float>> held_;
   std::int64_t act_ns_ = 0, waited_ns_ = 0;  // of the last unroll, until its first gradient

@@ -173,20 +173,26 @@ Engine::Receipt Engine::Identify(const wire::Header& header) {
   return {wire::Outcome::kNone, member};
 }
 
-// Checks sequence, samples, buffer and values; Receive has checked the sender, the judge checks
+// The live grant of this number, if it is the sender's.
+const Grant* Engine::GrantOf(const Member& sender, std::uint64_t number) const {
+  const Grant* grant = judge().FindGrant(number);
+  return grant && grant->slot == sender.slot ? grant : nullptr;
+}
+
+// Checks sequence, samples, its place in the unroll, buffer and values; Receive has checked the sender, the judge checks
 // grant and base. Notes the sequence, and borrows the values if they are in shared memory.
 wire::Outcome Engine::CheckContent(Received& gradient, Member& sender) const {
   const auto& [header, body] = std::tie(gradient.header, gradient.body);
   if (header.sequence <= sender.last_sequence) return wire::Outcome::kDuplicate;
   sender.last_sequence = header.sequence;
-  if (body.use == 0) sender.unroll_counted = false;
   // Whole unrolls of any number of envs: actors may differ in theirs.
   const auto unroll = static_cast<std::uint64_t>(config_.actors.unroll);
-  const Grant* grant = judge().FindGrant(body.grant);
-  if (body.samples < 1 || body.samples > kMaxSamples || body.samples % unroll != 0 ||
-      (grant && grant->slot == sender.slot && grant->use != body.use) ||
-      body.played > header.version) {
+  if (body.samples < 1 || body.samples > kMaxSamples || body.samples % unroll != 0) {
     return wire::Outcome::kBadSamples;
+  }
+  const Grant* grant = GrantOf(sender, body.grant);
+  if ((grant && grant->use != body.use) || body.played > header.version) {
+    return wire::Outcome::kWrongUse;
   }
   if (body.buffer > 0 && !gradient.norm) {  // not lent for its checks yet
     auto loan = sender.buffers ? sender.buffers->Lend(body.buffer - 1) : std::nullopt;
@@ -207,14 +213,17 @@ wire::Outcome Engine::CheckContent(Received& gradient, Member& sender) const {
 wire::Outcome Engine::Hold(Received gradient, Member& sender) {
   const std::uint64_t number = gradient.body.grant, base = gradient.header.version;
   const std::uint32_t wait_us = gradient.body.wait_us;
-  const std::uint64_t of_unroll = std::uint64_t{gradient.body.samples} *
-                                  static_cast<std::uint64_t>(config_.updates.minibatches);
-  const std::uint64_t steps = gradient.steps = sender.unroll_counted ? 0 : of_unroll;
+  // The steps of an unroll count with its first gradient that is held.
+  const auto minibatches = static_cast<std::uint64_t>(config_.updates.minibatches);
+  const Grant* grant = GrantOf(sender, number);
+  const std::uint64_t unroll = grant ? grant->unroll : sender.unroll;
+  if (unroll != sender.unroll) gradient.steps = gradient.body.samples * minibatches;
+  const std::uint64_t steps = gradient.steps;
   const Arrival arrival = pipeline_.Hold(std::move(gradient));
   if (arrival == Arrival::kHeld) {
     ++sender.accepted;
     sender.steps += steps;
-    sender.unroll_counted = true;
+    sender.unroll = unroll;
     sender.wait_us += wait_us;
     sender.version = base;
   }
@@ -294,7 +303,8 @@ std::vector<Engine::Reply> Engine::TakeReplies(std::int64_t now_ns) {
     if (grant.version > pipeline_.taken() || over()) return false;
     grants[grant.slot].push_back(ToWire(grant));
     granted_ = true;
-    if (!judge().FindGrant(grant.number)) return true;  // it has ended; its actor waits for it
+    const Grant* live = judge().FindGrant(grant.number);
+    if (!live || live->slot != grant.slot) return true;  // it has ended; its actor waits for it
     const bool anew = !sent_ns_.insert_or_assign(grant.number, now_ns).second;
     if (anew) return true;
     journal_.Append(GrantRecord{grant.slot, grant.number, grant.version});
@@ -333,11 +343,9 @@ std::vector<wire::Grant> Engine::SentGrants(std::uint32_t slot) const {
 }
 
 std::vector<Grant> Engine::ExpireGrants(std::int64_t now_ns) {
-  // Grants are sent in the order of their numbers: the oldest come first.
   std::vector<Grant> late;
   for (const auto& [number, sent_ns] : sent_ns_) {
-    if (now_ns - sent_ns < deadline_ns_) break;
-    late.push_back(*judge().FindGrant(number));
+    if (now_ns - sent_ns >= deadline_ns_) late.push_back(*judge().FindGrant(number));
   }
   for (const Grant& grant : late) {
     pipeline_.judge().ExpireGrant(grant.slot, grant.number);

@@ -135,7 +135,8 @@ class Engine {
   // Whether an actor left at the end without the gradient that it had been granted: nothing more is
   // applied.
   bool frozen() const { return pipeline_.frozen(); }
-  // Whether every actor stands between two unrolls now: nothing is computed, held or late.
+  // Whether every actor stands between two unrolls now: nothing is computed, held or late, and no
+  // unroll has gradients left.
   bool AtCut() const;
 
   // The next checkpoint is taken in this memory, if it is of this process's slice.
@@ -192,6 +193,7 @@ class Engine {
 
  private:
   Receipt Identify(const wire::Header& header);
+  const Grant* GrantOf(const Member& sender, std::uint64_t number) const;
   wire::Outcome CheckContent(Received& gradient, Member& sender) const;
   wire::Outcome Hold(Received gradient, Member& sender);
   void Count(const wire::Gradient& gradient);

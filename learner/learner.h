@@ -111,7 +111,8 @@ class Learner {
   CheckpointContent LastContent();
   CheckpointContent CaptureNow();
   std::int64_t CutMs() const {
-    return static_cast<std::int64_t>(config_.checkpoint.cut_s * 1000.0);
+    return static_cast<std::int64_t>(config_.checkpoint.cut_s * 1000.0) *
+           config_.gradients_per_unroll();
   }
   void SaveLast(CheckpointContent content);
   void AwaitWriter(std::int64_t waited_ms);

@@ -24,10 +24,11 @@ void Learner::LimitCut() {
   if (now_ms - *seeking_ms_ < CutMs()) return;
   engine_.GiveUpCut();
   seeking_ms_.reset();
-  cut_warnings_.Warn(now_ms,
-                     fmt::format("not all gradients came within checkpoint.cut_s = {} s: the next "
-                                 "checkpoint has no states of actors",
-                                 config_.checkpoint.cut_s));
+  cut_warnings_.Warn(
+      now_ms, fmt::format("not all gradients came within checkpoint.cut_s = {} s{}: the next "
+                          "checkpoint has no states of actors",
+                          config_.checkpoint.cut_s,
+                          config_.gradients_per_unroll() > 1 ? " for each of an unroll" : ""));
 }
 
 // Whether gradients that are being computed are still awaited at the end of the run.

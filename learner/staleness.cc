@@ -154,7 +154,7 @@ std::vector<Grant> Judge::RemoveActor(std::uint32_t slot) {
   });
   for (HeldGradient& gradient : state_.held) gradient.orphan |= gradient.slot == slot;
   late_.erase(slot);
-  next_use_.erase(slot);
+  unrolls_.erase(slot);
   std::erase(waiting_, slot);
   std::erase_if(fresh_, [&](const Grant& grant) { return grant.slot == slot; });
   return ended;
@@ -194,12 +194,14 @@ std::vector<Grant> Judge::TakeGrants() { return std::exchange(fresh_, {}); }
 
 // A later grant of an unroll that is still to be played acts with the first one.
 void Judge::GrantTo(std::uint32_t slot) {
-  Grant grant{slot, next_number_++, state_.version, NextUse(slot)};
+  Unroll& unroll = unrolls_[slot];
+  if (unroll.next == 0) ++unroll.number;
+  Grant grant{slot, next_number_++, state_.version, unroll.next, unroll.number};
   grant.acting = rules_.acts_first &&
                  (grant.use == 0 || std::ranges::any_of(state_.outstanding, [&](const Grant& g) {
                     return g.slot == slot && g.acting;
                   }));
-  next_use_[slot] = (grant.use + 1) % rules_.uses;
+  unroll.next = (grant.use + 1) % rules_.uses;
   state_.outstanding.push_back(grant);
   fresh_.push_back(grant);
 }
@@ -215,13 +217,13 @@ void Judge::GrantWaiting() {
 bool Judge::MayGrant(std::uint32_t slot) const { return !withheld_ || NextUse(slot) != 0; }
 
 std::uint64_t Judge::NextUse(std::uint32_t slot) const {
-  const auto next = next_use_.find(slot);
-  return next == next_use_.end() ? 0 : next->second;
+  const auto unroll = unrolls_.find(slot);
+  return unroll == unrolls_.end() ? 0 : unroll->second.next;
 }
 
 bool Judge::AtCut() const {
   return state_.held.empty() && state_.outstanding.empty() && late_.empty() &&
-         std::ranges::all_of(next_use_, [](const auto& next) { return next.second == 0; });
+         std::ranges::all_of(unrolls_, [](const auto& one) { return one.second.next == 0; });
 }
 
 std::size_t Judge::HeldOrGranted(std::uint32_t slot) const {

@@ -8,7 +8,8 @@
 // version u or newer. An unroll gives `uses` gradients (epochs x minibatches), each under a grant of
 // its own, which knows its place among them. Where they are computed on other weights than those
 // that played the unroll, the first of these grants is *acting* until the actor says that it has
-// played: no update waits for it, and then it becomes a grant of the version of that time. The version of the weights used is the *base* of the gradient. A gradient
+// played, and then becomes a grant of the version of that time. Until then it does not get old: above
+// bound 0 no update waits for it on account of the bound. The version of the weights used is the *base* of the gradient. A gradient
 // that arrived under a live grant is *held* until an update takes it. The *staleness* of an applied
 // gradient is (version just before the update) - base. A *cut* is a version at which every actor
 // stands between two unrolls: nothing is outstanding, held or late, and no unroll has gradients
@@ -49,6 +50,7 @@ struct Grant {
   std::uint64_t number = 0;   // 1, 2, ... in the order the judge makes them
   std::uint64_t version = 0;  // u
   std::uint64_t use = 0;      // of its unroll, in [0, uses)
+  std::uint64_t unroll = 0;   // of its actor, from 1
   bool acting = false;
 };
 
@@ -179,9 +181,13 @@ class Judge {
   std::map<std::uint32_t, std::uint64_t> late_;
   std::uint64_t next_number_ = 1;
   std::uint64_t next_arrival_ = 0;
-  std::vector<std::uint32_t> waiting_;               // one entry per queued grant
-  std::vector<Grant> fresh_;                         // made since the last TakeGrants
-  std::map<std::uint32_t, std::uint64_t> next_use_;  // of the next grant; none: 0
+  std::vector<std::uint32_t> waiting_;  // one entry per queued grant
+  std::vector<Grant> fresh_;            // made since the last TakeGrants
+  struct Unroll {
+    std::uint64_t number = 0;  // of the last grant
+    std::uint64_t next = 0;    // use of the next grant
+  };
+  std::map<std::uint32_t, Unroll> unrolls_;  // by slot
 };
 
 }  // namespace starling::learner

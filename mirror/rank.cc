@@ -121,7 +121,7 @@ void Rank::Enter(const learner::Start& start) {
     rollout_ = actors::MakeRollout(config_, slot(), engine_.roster().Find(slot())->life,
                                    [this] { Beat(); });
   }
-  LogInfo("rank {} of {}: {} envs x {} steps a gradient{}", slot(), world_.size(),
+  LogInfo("rank {} of {}: {} envs x {} steps an unroll{}", slot(), world_.size(),
           config_.actors.envs_per_actor, config_.actors.unroll, rollout_->where());
   engine_.Open();
 }

@@ -8,9 +8,10 @@ namespace starling::wire {
 
 const char* OutcomeName(Outcome outcome) {
   static constexpr const char* kNames[] = {
-      "none",       "applied",        "merged",      "stale",         "no_grant",
-      "duplicate",  "future_version", "below_grant", "other_term",    "old_incarnation",
-      "not_finite", "norm_too_large", "bad_samples", "unknown_actor", "no_buffer"};
+      "none",        "applied",         "merged",         "stale",
+      "no_grant",    "duplicate",       "future_version", "below_grant",
+      "other_term",  "old_incarnation", "not_finite",     "norm_too_large",
+      "bad_samples", "unknown_actor",   "no_buffer",      "wrong_use"};
   static_assert(std::size(kNames) == kOutcomes);
   const auto index = static_cast<std::size_t>(outcome);
   return index < kOutcomes ? kNames[index] : "unknown";

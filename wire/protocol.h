@@ -178,8 +178,9 @@ enum class Outcome : std::uint8_t {
   kBadSamples,
   kUnknownActor,
   kNoBuffer,  // its buffer does not exist, or is with the learner already
+  kWrongUse,  // its grant is for another gradient of the unroll, or newer weights played that
 };
-inline constexpr std::size_t kOutcomes = 15;
+inline constexpr std::size_t kOutcomes = 16;
 // "applied", "no_grant", ...: the names in summary.json.
 const char* OutcomeName(Outcome outcome);
 

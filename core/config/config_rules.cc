@@ -29,10 +29,9 @@ std::int64_t GradientsFor(std::int64_t actors, std::uint64_t bound) {
 
 // With a second grant an actor computes while its last gradient is applied; over tcp, where answers
 // and weights take longer, with a third. That pays where the natural staleness of so many grants
-// per actor fits the bound; elsewhere actors would only wait longer for each other. Where several
-// gradients follow an unroll, each is worth more on the weights that the last one has changed.
+// per actor fits the bound; elsewhere actors would only wait longer for each other.
 std::int64_t GrantsFor(const Config& config) {
-  const std::int64_t useful = (OverTcp(config.wire) ? 3 : 2) - (config.reuses_data() ? 1 : 0);
+  const std::int64_t useful = OverTcp(config.wire) ? 3 : 2;
   const auto fits = [&](std::int64_t grants) {
     const std::int64_t most = grants * config.actors.count;
     return std::cmp_less_equal(CeilDiv(most, config.updates.gradients) - 1, config.staleness.bound);

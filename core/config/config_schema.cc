@@ -127,10 +127,10 @@ const std::vector<ConfigKey>& Table() {
       {KEY(optimizer, lr_samples), IntegerRule{1, kMany, "auto"}},
 
       WORDS(updates, exchange),
-      {KEY(updates, gradients), IntegerRule{1, 1024, "auto"}},
-      {KEY(updates, in_flight), IntegerRule{1, 16, "auto"}},
       {KEY(updates, epochs), IntegerRule{1, 100}},
       {KEY(updates, minibatches), IntegerRule{1, 1024}},
+      {KEY(updates, gradients), IntegerRule{1, 1024, "auto"}},
+      {KEY(updates, in_flight), IntegerRule{1, 16, "auto"}},
       {KEY(updates, start_with), IntegerRule{1, 1024, "auto"}},
       {KEY(updates, start_timeout_s), NumberRule{kShortestS, kDay}},
       {KEY(updates, max_norm), NumberRule{.low = 0, .high = 1e24, .low_open = true}},

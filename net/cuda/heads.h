@@ -134,15 +134,14 @@ struct FinishMoments {
 // One thread for each number.
 template <class T>
 struct Gather {
-  Divisor width;
+  long long width;
   const std::int32_t* rows;
   const T* from;
   T* to;
 
   HOST_DEVICE void operator()(long long i) const {
-    const int row = width.Quotient(static_cast<int>(i));
-    const long long within = i - 1ll * row * width.divisor();
-    to[i] = from[1ll * rows[row] * width.divisor() + within];
+    const long long row = i / width, within = i - row * width;
+    to[i] = from[rows[row] * width + within];
   }
 };
 

@@ -75,11 +75,11 @@ class GpuOps final : public Backend<float> {
   }
 
   void Gather(int n, int width, const std::int32_t* rows, const float* from, float* to) override {
-    device_.ForEach(Times(n, width), cuda::Gather<float>{Divisor(width), rows, from, to});
+    device_.ForEach(Times(n, width), cuda::Gather<float>{width, rows, from, to});
   }
   void Gather(int n, int width, const std::int32_t* rows, const std::uint8_t* from,
               std::uint8_t* to) override {
-    device_.ForEach(Times(n, width), cuda::Gather<std::uint8_t>{Divisor(width), rows, from, to});
+    device_.ForEach(Times(n, width), cuda::Gather<std::uint8_t>{width, rows, from, to});
   }
 
   void SampleActions(int n, int actions, const float* logits, RandomStream* streams,

@@ -125,7 +125,7 @@ TEST_F(ByHandTest, AnActorThatIsBusyAtTheEndStillHearsOfIt) {
   auto learner = StartLearner({Steps(kSeconds / 4), "actors.count=2", "wire.timeout_s=600"});
   auto busy = StartActor(), other = StartActor();
   ASSERT_TRUE(AwaitSaid(*learner, "actor 1 joined"));
-  ASSERT_TRUE(AwaitSaid(*busy, "steps a gradient"));
+  ASSERT_TRUE(AwaitSaid(*busy, "steps an unroll"));
   busy->Signal(SIGSTOP);  // in the middle of an unroll, as far as the learner can see
   ExpectAllEnd(learner, other);
   busy->Signal(SIGCONT);

@@ -60,8 +60,8 @@ TEST_F(UnequalBatchesTest, TheCommandsOfThePage) {
   auto small = StartAsWritten(commands[1], {"--runtime-dir", runtime().string()});
   auto large = StartAsWritten(commands[2], {"--runtime-dir", runtime().string()});
   ExpectAllEnd(learner, small, large);
-  EXPECT_THAT(small->err(), HasSubstr("slot 0, incarnation 65536: 8 envs x 5 steps a gradient"));
-  EXPECT_THAT(large->err(), HasSubstr("slot 1, incarnation 65536: 24 envs x 5 steps a gradient"));
+  EXPECT_THAT(small->err(), HasSubstr("slot 0, incarnation 65536: 8 envs x 5 steps an unroll"));
+  EXPECT_THAT(large->err(), HasSubstr("slot 1, incarnation 65536: 24 envs x 5 steps an unroll"));
 
   const json summary = Summary();
   ASSERT_TRUE(summary.is_object());
@@ -104,7 +104,7 @@ TEST_F(UnequalBatchesTest, MoreSamplesThanAGradientMayHaveAreRefused) {
   EXPECT_EQ(WaitFor(*greedy), 2);
   EXPECT_THAT(greedy->err(),
               HasSubstr("--envs 10001 contradicts actors.unroll = 100 of the run: their product, "
-                        "the samples of one gradient, may be at most 1000000"));
+                        "the samples of one unroll, may be at most 1000000"));
   auto one = StartActor(), other = StartActor({"--envs", "2"});
   ExpectAllEnd(learner, one, other);
   EXPECT_THAT(learner->err(), HasSubstr("said goodbye"));

@@ -30,6 +30,7 @@ TEST(Protocol, EveryEnumeratorHasANameOfItsOwn) {
 TEST(Protocol, TheNamesAreInTheOrderOfTheEnumerators) {
   EXPECT_STREQ(OutcomeName(Outcome::kDuplicate), "duplicate");
   EXPECT_STREQ(OutcomeName(Outcome::kNoBuffer), "no_buffer");
+  EXPECT_STREQ(OutcomeName(Outcome::kWrongUse), "wrong_use");
   EXPECT_STREQ(KindName(Kind::kLeave), "leave");
   EXPECT_STREQ(KindName(Kind::kReloadKeys), "reload_keys");
   EXPECT_STREQ(RefusalName(Refusal::kCount), "count");

@@ -101,13 +101,15 @@ void Replayer::Compute(const learner::ArrivalRecord& arrival) {
   // 2. Its unroll, if this is its first gradient, and the gradient.
   const std::uint64_t use = UseOf(arrival, *actor);
   if (!difference_.empty()) return;
+  std::optional<double> entropy;
   if (use == 0) {
     const std::uint64_t played = actor->recomputes() ? use_.played : arrival.base_version;
-    if (!Give(arrival, played, *actor)) return;
+    entropy = Give(arrival, played, *actor);
+    if (!entropy) return;
     actor->Act();
     unrolls_[{arrival.slot, arrival.incarnation}] = played;
   }
-  const auto entropy = Give(arrival, arrival.base_version, *actor);
+  if (actor->recomputes()) entropy = Give(arrival, arrival.base_version, *actor);
   if (!entropy) return;
   const actors::RolloutGradient gradient = actor->Gradient(use, *entropy, gradient_);
   Count(arrival, actors::GradientMessage(gradient, actor->TakeEpisodes()));
@@ -167,7 +169,8 @@ void Replayer::Count(const learner::ArrivalRecord& arrival, const wire::Gradient
   const auto outcome = static_cast<wire::Outcome>(arrival.outcome);
   ++counters_.received;
   if (outcome != kNone) counters_.AddDropped(outcome);
-  for (const auto defect : {kDuplicate, kBadSamples, kNoBuffer, kNotFinite, kNormTooLarge}) {
+  for (const auto defect :
+       {kDuplicate, kBadSamples, kWrongUse, kNoBuffer, kNotFinite, kNormTooLarge}) {
     if (outcome == defect) return;
   }
   for (const wire::Episode& episode : message.episodes) counters_.AddEpisode(episode);

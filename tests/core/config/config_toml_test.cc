@@ -109,6 +109,11 @@ Config RandomConfig(RandomStream& random) {
   config.net.kind = NetKind::kLayers;
   const bool exact = config.checkpoint.exact == Exactness::kTrue;
   if (config.learner.shards > 1 || exact) config.learner.apply = ApplyMode::kLanes;
+  const bool staged = config.net.stages > 1;  // then one gradient an unroll, without a ratio
+  config.loss.kind = staged ? LossKind::kA2c : LossKind::kPpo;
+  if (staged) config.loss.value_clip = 0, config.loss.proximal = Proximal::kBehaviour;
+  if (staged) config.updates.epochs = 1;
+  config.updates.minibatches = staged ? 1 : 64;
   config.optimizer.kind = OptimizerKind::kRmsProp;
   config.optimizer.warmup_steps = 1;
   config.loss.entropy = 1;

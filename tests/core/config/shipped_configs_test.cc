@@ -135,12 +135,15 @@ void ForgetTheDial(Config& config) {
   config.actors.count = 8;
   config.actors.groups = plain.actors.groups;
   config.net.stages = plain.net.stages;
+  config.loss.kind = plain.loss.kind;
+  config.loss.normalize_advantage = plain.loss.normalize_advantage;
   config.updates = plain.updates;
   config.automatic = plain.automatic;
   config.staleness = plain.staleness;
   config.learner = plain.learner;
   config.optimizer.scale_lr = plain.optimizer.scale_lr;
   config.optimizer.warmup_steps = plain.optimizer.warmup_steps;
+  config.optimizer.lr_samples = plain.optimizer.lr_samples;
   config.wire = plain.wire;
 }
 
@@ -160,6 +163,8 @@ TEST(Spectrum, EachPointIsBreakoutWithEightActorsAndItsOwnDial) {
   EXPECT_EQ(points.at("mirrored").staleness.bound, 0u);
   EXPECT_EQ(points.at("without_a_learner").updates.exchange, Exchange::kAllreduce);
   EXPECT_EQ(points.at("stages").net.stages, 2);
+  EXPECT_EQ(points.at("data_again").loss.kind, LossKind::kPpo);
+  EXPECT_EQ(points.at("data_again").gradients_per_unroll(), 4);
   EXPECT_EQ(points.at("softsync").updates.gradients, 4);
   EXPECT_EQ(points.at("softsync").staleness.bound, kUnbounded);
   EXPECT_EQ(points.at("auto").updates.gradients, 4);
