@@ -103,7 +103,7 @@ void ActorCriticLoss(const LossArgs<T>& args) {
   const T clip = static_cast<T>(weights->clip), value_clip = static_cast<T>(weights->value_clip);
   LossReport total;
   for (int i = 0; i < n; ++i) {
-    const long long row = samples.Row(i);
+    const long long row = RowOf(samples.rows, i);
     const int action = samples.taken[row];
     CHECK(action >= 0 && action < actions, "action {} of {}", action, actions);
     const T* const z = logits + i * actions;
@@ -133,7 +133,7 @@ template <class T>
 void LogProbs(const LogProbsArgs<T>& args) {
   std::vector<T> p(static_cast<std::size_t>(args.actions));
   for (int i = 0; i < args.n; ++i) {
-    const int row = args.rows != nullptr ? args.rows[i] : i;
+    const long long row = RowOf(args.rows, i);
     const T* const z = args.logits + std::int64_t{i} * args.actions;
     args.logps[row] = Softmax<T>(args.actions, z, p.data()).LogP(z[args.taken[row]]);
   }
@@ -141,9 +141,7 @@ void LogProbs(const LogProbsArgs<T>& args) {
 
 template <class T>
 void AdvantageMoments(const MomentsArgs<T>& args) {
-  const auto at = [&](int i) -> double {
-    return args.advantages[args.rows != nullptr ? args.rows[i] : i];
-  };
+  const auto at = [&](int i) -> double { return args.advantages[RowOf(args.rows, i)]; };
   double sum = 0, squares = 0;
   for (int i = 0; i < args.n; ++i) sum += at(i);
   const double mean = sum / args.n;

@@ -73,9 +73,6 @@ struct Samples {
   // For PPO: the log probability of `taken` under the policy that played, and under the proximal
   // one, which may be the same array; and the values of that time. nullptr: A2C.
   const T *old_logps = nullptr, *proximal_logps = nullptr, *old_values = nullptr;
-
-  // HOST_DEVICE without the macro: bodies of a GPU read `rows` themselves.
-  long long Row(long long i) const { return rows != nullptr ? rows[i] : i; }
 };
 
 // The loss of an actor-critic. Over n samples, with pi_i = softmax(logits_i) and entropy H(p) =

@@ -8,6 +8,11 @@
 
 namespace starling::net {
 
+// The element of the arrays of an unroll that belongs to sample i.
+HOST_DEVICE inline long long RowOf(const std::int32_t* rows, long long i) {
+  return rows != nullptr ? rows[i] : i;
+}
+
 template <class T>
 struct PolicyTerm {
   T loss = 0;

@@ -71,10 +71,6 @@ struct Advantages {
   }
 };
 
-HOST_DEVICE inline long long RowOf(const std::int32_t* rows, long long i) {
-  return rows != nullptr ? rows[i] : i;
-}
-
 struct LogProbs {
   LogProbsArgs<float> a;
 
