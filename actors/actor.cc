@@ -23,7 +23,7 @@ void Train(LearnerClient& client, Rollout& rollout, const ActorsConfig& actors) 
   std::uint64_t played = 0;  // their version when the last unroll was played
   while (auto grant = client.NextGrant()) {
     // 1. A new unroll, on the newest weights.
-    if (grant->use == 0) {
+    if (grant->use == 0 || !rollout.mid_unroll()) {
       if (!client.Refresh(grant->version, rollout.weights(), meta)) return;
       rollout.Act();
       played = meta.version;

@@ -229,7 +229,7 @@ void LearnerClient::OnAnswer(const wire::Answer& answer) {
   if (answer.weights > 0) session_->ExpectWeights(clock_.NowMs());
 }
 
-// A grant that is here already is granted anew.
+// A grant with the number of one that is here replaces it.
 void LearnerClient::AddGrant(const wire::Grant& grant) {
   auto& grants = session_->grants;
   const auto here = std::ranges::find(grants, grant.number, &wire::Grant::number);

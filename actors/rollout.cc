@@ -193,7 +193,7 @@ void Rollout::SendWeights() {
 }
 
 // The next unroll begins with the last observation of this one and the net's memory of that time.
-// Until then its gradients need what it began with.
+// The gradients of this one need what it began with, so this waits for the next.
 void Rollout::Carry() {
   if (!std::exchange(played_, false)) return;
   Copy<float>(memory_, Rows(AllOf(0)), Rows(AllOf(unroll_)));

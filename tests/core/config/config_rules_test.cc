@@ -50,6 +50,19 @@ TEST(ConfigRules, KeysAreWholeAndForTcp) {
   EXPECT_EQ(contradictions("ipc://x", "s", "a"), (Keys{{"wire.secret", "wire.endpoint"}}));
 }
 
+TEST(ConfigRules, AnUnrollMayGiveManyGradients) {
+  const Config once = ParseConfig("", "x.toml", {"actors.count=2"});
+  EXPECT_FALSE(once.reuses_data());
+  const Config often =
+      ParseConfig("", "x.toml", {"actors.count=2", "updates.epochs=3", "updates.minibatches=4"});
+  EXPECT_TRUE(often.reuses_data());
+  EXPECT_EQ(often.gradients_per_unroll(), 12);
+  EXPECT_EQ(often.samples_per_gradient(), 32 * 5 / 4);
+  EXPECT_EQ(often.samples_per_unroll(), 32 * 5);
+  EXPECT_EQ(often.optimizer.lr_samples, 32 * 5 / 4);
+  EXPECT_TRUE(ParseConfig("", "x.toml", {"loss.kind=ppo"}).reuses_data());
+}
+
 TEST(ConfigRules, AutoIsResolvedOnceAndWhatIsSetStays) {
   Config config;
   ResolveAuto(config, "dir/pong.toml", 6);

@@ -289,19 +289,6 @@ TEST(Config, ContradictionsNameBothKeys) {
                                 HasSubstr("wire.timeout_s = 0.5"))));
 }
 
-TEST(Config, AnUnrollMayGiveManyGradients) {
-  const Config once = ParseConfig("", "x.toml", {"actors.count=2"});
-  EXPECT_FALSE(once.reuses_data());
-  const Config often =
-      ParseConfig("", "x.toml", {"actors.count=2", "updates.epochs=3", "updates.minibatches=4"});
-  EXPECT_TRUE(often.reuses_data());
-  EXPECT_EQ(often.gradients_per_unroll(), 12);
-  EXPECT_EQ(often.samples_per_gradient(), 32 * 5 / 4);
-  EXPECT_EQ(often.samples_per_unroll(), 32 * 5);
-  EXPECT_EQ(often.optimizer.lr_samples, 32 * 5 / 4);
-  EXPECT_TRUE(ParseConfig("", "x.toml", {"loss.kind=ppo"}).reuses_data());
-}
-
 TEST(Config, LayersAreTheWholeNet) {
   const Config config = ParseConfig("[net]\nlayers = [\"conv 8 3x3\", \"relu\"]\n", "x.toml");
   EXPECT_EQ(config.net.kind, NetKind::kLayers);
