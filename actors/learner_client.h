@@ -117,8 +117,8 @@ class LearnerClient {
 
   // Waits for the next grant. Returns nullopt if the state has changed.
   std::optional<wire::Grant> NextGrant();
-  // The unroll of this acting grant is played: asks for the grant anew and waits for it. Returns
-  // nullopt if the state has changed.
+  // Tells the learner that the unroll of this acting grant is played, and waits until the grant is
+  // renewed. Returns nullopt if the state has changed.
   std::optional<wire::Grant> Acted(const wire::Grant& grant);
 
   // Updates `weights` to the newest version, and `meta` to its description. Without shared memory
@@ -181,8 +181,8 @@ class LearnerClient {
     GradientSpace space{};
 
     // A learner that leaves a gradient unanswered for so long is lost. It holds a gradient at most
-    // until the other grants expire (staleness.deadline_s; twice, if they are granted anew after an
-    // unroll); one more deadline is a margin.
+    // until the other grants expire: staleness.deadline_s, or two where unrolls renew them. One
+    // more deadline is a margin.
     std::int64_t AnswerMs() const;
     // Weights that have not arrived after so long are requested again.
     std::int64_t FetchAgainMs() const;

@@ -1,9 +1,9 @@
-// The data of an unroll, used again: E epochs of M minibatches, each computed anew on the weights of
-// its time (docs/spectrum/data-again.md).
+// The data of an unroll for several gradients: E epochs of M minibatches. Each gradient has a
+// forward pass of its own, on the weights of its time (docs/spectrum/data-again.md).
 //
-// A minibatch is a share of the environments with all of their steps, never a piece of time. Each
-// epoch divides the environments anew, by a random stream of its own. The rows of a minibatch go to
-// a net of their number: step by step where it has a memory, else all of them as one step.
+// A minibatch is a share of the environments with all of their steps, never a piece of time. At the
+// start of each epoch a random stream deals the environments out to the minibatches. The net for
+// them takes the rows of one minibatch: step by step if it has a memory, else all as one step.
 //
 // Thread safety: none; one thread.
 #pragma once
@@ -45,7 +45,7 @@ class Minibatches {
   net::Model<float>& model() { return *model_; }
   int model_steps() const { return recurrent_ ? steps_ : 1; }  // for its Backward
 
-  // Ops of the backend: keeps what the losses need of the policy that played.
+  // Ops of the backend: computes and keeps the log probabilities of the policy that played.
   void Keep(const PlayedUnroll& unroll);
   // Chooses the rows of gradient `use` of the unroll, and writes them to the memory.
   void Choose(std::uint64_t use);

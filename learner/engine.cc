@@ -179,8 +179,9 @@ const Grant* Engine::GrantOf(const Member& sender, std::uint64_t number) const {
   return grant && grant->slot == sender.slot ? grant : nullptr;
 }
 
-// Checks sequence, samples, its place in the unroll, buffer and values; Receive has checked the sender, the judge checks
-// grant and base. Notes the sequence, and borrows the values if they are in shared memory.
+// Checks sequence, samples, its place in the unroll, buffer and values; Receive has checked the
+// sender, the judge checks grant and base. Notes the sequence, and borrows the values if they are
+// in shared memory.
 wire::Outcome Engine::CheckContent(Received& gradient, Member& sender) const {
   const auto& [header, body] = std::tie(gradient.header, gradient.body);
   if (header.sequence <= sender.last_sequence) return wire::Outcome::kDuplicate;

@@ -5,17 +5,19 @@
 // each event (a join, an arrival, a loss) and then calls NextUpdate() until it returns nullopt.
 //
 // Words: a *grant* (number, version u) allows an actor to compute one gradient on weights of
-// version u or newer. An unroll gives `uses` gradients (epochs x minibatches), each under a grant of
-// its own, which knows its place among them. Where they are computed on other weights than those
-// that played the unroll, the first of these grants is *acting* until the actor says that it has
-// played, and then becomes a grant of the version of that time. Until then it does not get old: above
-// bound 0 no update waits for it on account of the bound. The version of the weights used is the *base* of the gradient. A gradient
+// version u or newer. The version of the weights used is the *base* of the gradient. A gradient
 // that arrived under a live grant is *held* until an update takes it. The *staleness* of an applied
 // gradient is (version just before the update) - base. A *cut* is a version at which every actor
 // stands between two unrolls: nothing is outstanding, held or late, and no unroll has gradients
-// left, so the weights and the states of the actors are the whole run. At bound 0, with one gradient
-// an unroll, every version is one; otherwise the grants of new unrolls are withheld until there is
-// one.
+// left, so the weights and the states of the actors are the whole run. At bound 0, with one
+// gradient an unroll, every version is one; otherwise the grants of new unrolls are withheld until
+// there is one.
+//
+// An unroll gives `uses` gradients (epochs x minibatches), each under a grant of its own, which
+// knows its place among them. Where they are computed on other weights than those that played the
+// unroll, the first of these grants is *acting* until the actor says that it has played. It then
+// becomes a grant of the version of that time. An acting grant does not get old: above bound 0 the
+// bound makes no update wait for it.
 //
 // Invariants, after NextUpdate() has returned nullopt:
 // - no gradient was ever applied with a staleness over the bound (checked, fatal)

@@ -143,8 +143,8 @@ std::uint64_t Replayer::UseOf(const learner::ArrivalRecord& arrival, const actor
   return 0;
 }
 
-// Gives the actor the weights of `version`. Returns the entropy coefficient of that time, or nullopt
-// if they are not there.
+// Gives the actor the weights of `version`. Returns the entropy coefficient of that time, or
+// nullopt if they are not there.
 std::optional<double> Replayer::Give(const learner::ArrivalRecord& arrival, std::uint64_t version,
                                      actors::Rollout& actor) {
   const auto weights = versions_.find(version);
