@@ -15,7 +15,7 @@ std::size_t Elements(int count, int width = 1) {
 
 bool HasMemory(const net::ModelSpec& spec) {
   return std::ranges::any_of(net::LayersOf(spec), [](const net::LayerSpec& layer) {
-    return layer.kind == net::LayerKind::kLstm;
+    return net::IsRecurrent(layer.kind);
   });
 }
 

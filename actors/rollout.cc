@@ -20,7 +20,8 @@ net::ModelSpec ModelSpecOf(const Config& config, const envs::EnvSpec& env) {
           .width = env.width,
           .channels = env.channels,
           .num_actions = env.num_actions,
-          .layers = config.net.layers};
+          .layers = config.net.layers,
+          .critic = config.net.critic};
 }
 
 namespace {

@@ -50,6 +50,12 @@ class HalvesBackend final : public net::Backend<float> {
   void LstmCellBackward(const net::LstmCellBackwardArgs<float>& args) override {
     inner_->LstmCellBackward(args);
   }
+  void GruCellForward(const net::GruCellForwardArgs<float>& args) override {
+    inner_->GruCellForward(args);
+  }
+  void GruCellBackward(const net::GruCellBackwardArgs<float>& args) override {
+    inner_->GruCellBackward(args);
+  }
   void KeepState(int width, int n, const std::uint8_t* resets, const float* from,
                  float* to) override {
     inner_->KeepState(width, n, resets, from, to);

@@ -83,6 +83,21 @@ class WatchedBackend final : public net::Backend<float> {
   }
 
   // The rest is not products: no work is counted.
+  void Pad(const net::PadArgs<float>& args) override {
+    Watch("border of zeros", args.n, 0, [&] { inner_->Pad(args); });
+  }
+  void Crop(const net::CropArgs<float>& args) override {
+    Watch("border taken away", args.n, 0, [&] { inner_->Crop(args); });
+  }
+  void MaxPoolForward(const net::MaxPoolForwardArgs<float>& args) override {
+    Watch("max pool forward", args.n, 0, [&] { inner_->MaxPoolForward(args); });
+  }
+  void MaxPoolBackward(const net::MaxPoolBackwardArgs<float>& args) override {
+    Watch("max pool backward", args.n, 0, [&] { inner_->MaxPoolBackward(args); });
+  }
+  void Add(const net::AddArgs<float>& args) override {
+    Watch("sum", args.count, 0, [&] { inner_->Add(args); });
+  }
   void Activate(net::Activation activation, int count, const float* x, float* y) override {
     Watch("activation forward", count, 0, [&] { inner_->Activate(activation, count, x, y); });
   }
@@ -100,6 +115,12 @@ class WatchedBackend final : public net::Backend<float> {
   }
   void LstmCellBackward(const net::LstmCellBackwardArgs<float>& args) override {
     Watch("lstm cell backward", args.n, 0, [&] { inner_->LstmCellBackward(args); });
+  }
+  void GruCellForward(const net::GruCellForwardArgs<float>& args) override {
+    Watch("gru cell forward", args.n, 0, [&] { inner_->GruCellForward(args); });
+  }
+  void GruCellBackward(const net::GruCellBackwardArgs<float>& args) override {
+    Watch("gru cell backward", args.n, 0, [&] { inner_->GruCellBackward(args); });
   }
   void KeepState(int width, int n, const std::uint8_t* resets, const float* from,
                  float* to) override {

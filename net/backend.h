@@ -21,6 +21,7 @@
 #include "core/random.h"
 #include "net/loss.h"
 #include "net/op_args.h"
+#include "net/pictures.h"
 
 namespace starling::net {
 
@@ -55,6 +56,13 @@ class Backend {
   virtual void ConvBackwardWeights(const ConvBackwardWeightsArgs<T>& args) = 0;
   virtual void ConvBackwardInput(const ConvBackwardInputArgs<T>& args) = 0;
 
+  // Around convolutions (net/pictures.h). The defaults run on the host.
+  virtual void Pad(const PadArgs<T>& args) { net::Pad(args); }
+  virtual void Crop(const CropArgs<T>& args) { net::Crop(args); }
+  virtual void MaxPoolForward(const MaxPoolForwardArgs<T>& args) { net::MaxPoolForward(args); }
+  virtual void MaxPoolBackward(const MaxPoolBackwardArgs<T>& args) { net::MaxPoolBackward(args); }
+  virtual void Add(const AddArgs<T>& args) { net::Add(args); }
+
   // y (count) = activation(x (count)).
   virtual void Activate(Activation activation, int count, const T* x, T* y) = 0;
   virtual void ActivateBackward(const ActivateBackwardArgs<T>& args) = 0;
@@ -64,6 +72,8 @@ class Backend {
 
   virtual void LstmCellForward(const LstmCellForwardArgs<T>& args) = 0;
   virtual void LstmCellBackward(const LstmCellBackwardArgs<T>& args) = 0;
+  virtual void GruCellForward(const GruCellForwardArgs<T>& args) = 0;
+  virtual void GruCellBackward(const GruCellBackwardArgs<T>& args) = 0;
   // to (n, WIDTH) = from, or zero in samples whose `resets` (n) is not 0: passes a state or its
   // gradient across a step in which episodes may end. `to` and `from` may be the same array.
   virtual void KeepState(int width, int n, const std::uint8_t* resets, const T* from, T* to) = 0;

@@ -8,7 +8,9 @@
 #include "core/check.h"
 #include "core/error.h"
 #include "net/layers/feed_forward.h"
+#include "net/layers/gru.h"
 #include "net/layers/lstm.h"
+#include "net/layers/pictures.h"
 
 namespace starling::net {
 namespace {
@@ -22,13 +24,56 @@ void CheckCounted(std::int64_t rows, std::int64_t size, const char* advice) {
       fmt::format("a net of {} x {} numbers in one array is too large: {}", rows, size, advice));
 }
 
-ConvShape ShapeOf(const LayerSpec& layer, const Features& input) {
-  return {input.height,       input.width,  input.channels, layer.kernel_height,
-          layer.kernel_width, layer.stride, layer.width};
+// The zeros before and behind a side, so that there are ceil(side / stride) windows, as in
+// TensorFlow: an odd one stands behind.
+struct Border {
+  int before = 0, behind = 0;
+};
+Border SameBorder(int side, int kernel, int stride) {
+  const int windows = (side + stride - 1) / stride;
+  const int zeros = std::max((windows - 1) * stride + kernel - side, 0);
+  return {.before = zeros / 2, .behind = zeros - zeros / 2};
 }
 
-// Reports a convolution larger than its input. The message names the layer if the operator wrote it
-// (net.layers), else the kind of net that contains it.
+PadShape PadOf(const LayerSpec& layer, const Features& input) {
+  PadShape pad{.height = input.height, .width = input.width, .channels = input.channels};
+  if (!layer.same) return pad;
+  const Border rows = SameBorder(input.height, layer.kernel_height, layer.stride);
+  const Border columns = SameBorder(input.width, layer.kernel_width, layer.stride);
+  pad.top = rows.before, pad.bottom = rows.behind;
+  pad.left = columns.before, pad.right = columns.behind;
+  return pad;
+}
+
+// The convolution, or the windows, on the padded picture. A residual layer keeps the channels.
+ConvShape ShapeOf(const LayerSpec& layer, const Features& input) {
+  const PadShape pad = PadOf(layer, input);
+  return {pad.padded_height(),
+          pad.padded_width(),
+          input.channels,
+          layer.kernel_height,
+          layer.kernel_width,
+          layer.stride,
+          layer.kind == LayerKind::kConv ? layer.width : input.channels};
+}
+
+PoolShape PoolOf(const LayerSpec& layer, const Features& input) {
+  const PadShape pad = PadOf(layer, input);
+  const ConvShape windows = ShapeOf(layer, input);
+  return {.height = input.height,
+          .width = input.width,
+          .channels = input.channels,
+          .kernel_height = layer.kernel_height,
+          .kernel_width = layer.kernel_width,
+          .stride = layer.stride,
+          .top = pad.top,
+          .left = pad.left,
+          .out_height = windows.out_height(),
+          .out_width = windows.out_width()};
+}
+
+// Reports a convolution or a window larger than its input. The message names the layer if the
+// operator wrote it (net.layers), else the kind of net that contains it.
 [[noreturn]] void RefuseConv(const ModelSpec& spec, const LayerSpec& layer, const Features& input,
                              bool first) {
   const std::string found = input.flat() && input.channels > 1
@@ -36,8 +81,9 @@ ConvShape ShapeOf(const LayerSpec& layer, const Features& input) {
                                 : fmt::format("{}x{} cells", input.height, input.width);
   const std::string where = first ? "" : " at that layer";
   if (spec.kind == NetKind::kLayers) {
-    throw UserError(fmt::format("net.layers: \"{}\" convolves {}x{} cells, but gets {}{}",
-                                layer.text, layer.kernel_height, layer.kernel_width, found, where),
+    throw UserError(fmt::format("net.layers: \"{}\" {} {}x{} cells, but gets {}{}", layer.text,
+                                layer.kind == LayerKind::kConv ? "convolves" : "takes",
+                                layer.kernel_height, layer.kernel_width, found, where),
                     "net.layers");
   }
   const bool minatar_fits = spec.height >= 3 && spec.width >= 3 && spec.kind != NetKind::kMinatar;
@@ -54,15 +100,18 @@ ConvShape ShapeOf(const LayerSpec& layer, const Features& input) {
 // The shape of a layer's output.
 Features After(const ModelSpec& spec, const LayerSpec& layer, const Features& input, bool first) {
   switch (layer.kind) {
-    case LayerKind::kConv: {
-      if (input.height < layer.kernel_height || input.width < layer.kernel_width) {
+    case LayerKind::kConv:
+    case LayerKind::kMaxPool:
+    case LayerKind::kResidual: {
+      const ConvShape shape = ShapeOf(layer, input);
+      if (shape.height < shape.kernel_height || shape.width < shape.kernel_width) {
         RefuseConv(spec, layer, input, first);
       }
-      const ConvShape shape = ShapeOf(layer, input);
       return {shape.out_height(), shape.out_width(), shape.out_channels};
     }
     case LayerKind::kLinear:
     case LayerKind::kLstm:
+    case LayerKind::kGru:
       return {.channels = layer.width};
     default:
       return input;
@@ -73,15 +122,23 @@ bool FusesRelu(LayerKind kind) {
   return kind == LayerKind::kConv || kind == LayerKind::kLinear || kind == LayerKind::kLayerNorm;
 }
 
+int GatesOf(LayerKind kind) {
+  return kind == LayerKind::kLstm ? 4 : kind == LayerKind::kGru ? 3 : 1;
+}
+
 // The stem of parameter names. They are part of the fingerprint.
 const char* NameOf(LayerKind kind) {
   switch (kind) {
     case LayerKind::kConv:
       return "conv";
+    case LayerKind::kResidual:
+      return "res";
     case LayerKind::kLinear:
       return "fc";
     case LayerKind::kLstm:
       return "lstm";
+    case LayerKind::kGru:
+      return "gru";
     case LayerKind::kLayerNorm:
       return "norm";
     default:
@@ -92,14 +149,25 @@ const char* NameOf(LayerKind kind) {
 template <class T>
 std::unique_ptr<Layer<T>> Make(const LayerSpec& layer, const LayerContext<T>& context, bool relu) {
   switch (layer.kind) {
-    case LayerKind::kConv:
-      return std::make_unique<Conv<T>>(context, ShapeOf(layer, context.input), relu);
+    case LayerKind::kConv: {
+      const ConvShape shape = ShapeOf(layer, context.input);
+      if (!layer.same) return std::make_unique<Conv<T>>(context, shape, relu);
+      return std::make_unique<PaddedConv<T>>(context, PadOf(layer, context.input), shape,
+                                             Activation::kNone, relu);
+    }
+    case LayerKind::kMaxPool:
+      return std::make_unique<MaxPool<T>>(context, PoolOf(layer, context.input));
+    case LayerKind::kResidual:
+      return std::make_unique<Residual<T>>(context, PadOf(layer, context.input),
+                                           ShapeOf(layer, context.input));
     case LayerKind::kLinear:
       return std::make_unique<Linear<T>>(context, layer.width, relu);
     case LayerKind::kLayerNorm:
       return std::make_unique<LayerNorm<T>>(context, relu);
     case LayerKind::kLstm:
       return std::make_unique<Lstm<T>>(context, layer.width);
+    case LayerKind::kGru:
+      return std::make_unique<Gru<T>>(context, layer.width);
     case LayerKind::kRelu:
       return std::make_unique<ActivationLayer<T>>(context, Activation::kRelu);
     case LayerKind::kTanh:
@@ -114,10 +182,13 @@ std::int64_t PlannedLayer::work() const {
   switch (spec.kind) {
     case LayerKind::kConv:
       return std::int64_t{output.size()} * ShapeOf(spec, input).patch();
+    case LayerKind::kResidual:
+      return std::int64_t{2} * output.size() * ShapeOf(spec, input).patch();
     case LayerKind::kLinear:
       return std::int64_t{input.size()} * output.size();
     case LayerKind::kLstm:
-      return (std::int64_t{input.size()} + output.size()) * 4 * output.size();
+    case LayerKind::kGru:
+      return (std::int64_t{input.size()} + output.size()) * GatesOf(spec.kind) * output.size();
     default:
       return output.size();
   }
@@ -147,24 +218,26 @@ void CheckCounts(const ModelSpec& spec, const std::vector<PlannedLayer>& layers,
   CheckCounted(rows, Features{spec.height, spec.width, spec.channels}.size(), kFewerSamples);
   for (const PlannedLayer& layer : layers) {
     const LayerKind kind = layer.spec.kind;
-    const int gates = kind == LayerKind::kLstm ? 4 : 1, size = layer.output.size();
-    if (kind == LayerKind::kLinear || kind == LayerKind::kLstm) {
-      // An lstm has a recurrent weight, too, of shape (output, gates * output).
+    const int gates = GatesOf(kind), size = layer.output.size();
+    if (kind == LayerKind::kLinear || IsRecurrent(kind)) {
+      // A recurrent layer has another weight of shape (output, gates * output).
       const bool listed = spec.kind == NetKind::kLayers;
       CheckCounted(std::max(layer.input.size(), size), gates * size,
                    listed ? "make its net.layers narrower" : "make net.hidden narrower");
     }
     CheckCounted(rows, std::int64_t{gates} * size, kFewerSamples);
+    CheckCounted(rows, PadOf(layer.spec, layer.input).padded_size(), kFewerSamples);
   }
 }
 
 template <class T>
 Layers<T> BuildLayers(const std::vector<PlannedLayer>& layers, LayerContext<T> context) {
   Layers<T> built;
+  const std::string prefix = context.name;
   std::map<LayerKind, int> count;
   for (const PlannedLayer& layer : layers) {
     const LayerKind kind = layer.spec.kind;
-    context.name = fmt::format("{}{}", NameOf(kind), ++count[kind]);
+    context.name = fmt::format("{}{}{}", prefix, NameOf(kind), ++count[kind]);
     context.input = layer.input;
     built.push_back(Make(layer.spec, context, layer.relu));
   }

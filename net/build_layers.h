@@ -28,8 +28,8 @@ std::vector<PlannedLayer> PlanLayers(const ModelSpec& spec);
 void CheckCounts(const ModelSpec& spec, const std::vector<PlannedLayer>& layers,
                  const Batch& batch);
 
-// `context` is that of every layer, without name and input. The parameters are appended to its
-// layout, bottom up.
+// `context` is that of every layer, without input; its name comes before all names. The parameters
+// are appended to its layout, bottom up.
 template <class T>
 Layers<T> BuildLayers(const std::vector<PlannedLayer>& layers, LayerContext<T> context);
 

@@ -47,7 +47,8 @@ std::int64_t MostOf(const std::vector<std::int64_t>& work, const std::vector<std
 PartSpec WholeNet(const ModelSpec& spec) {
   return {.layers = PlanLayers(spec),
           .input = {spec.height, spec.width, spec.channels},
-          .num_actions = spec.num_actions};
+          .num_actions = spec.num_actions,
+          .value = true};
 }
 
 std::vector<PartSpec> CutIntoStages(const ModelSpec& spec, int stages) {
@@ -90,7 +91,8 @@ std::vector<PartSpec> CutIntoStages(const ModelSpec& spec, int stages) {
     parts.push_back({.layers = {first, end},
                      .input = part == 0 ? whole.input : first->input,
                      .first = part == 0,
-                     .num_actions = last ? whole.num_actions : 0});
+                     .num_actions = last ? whole.num_actions : 0,
+                     .value = last});
   }
   return parts;
 }

@@ -2,6 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <numbers>
+#include <numeric>
+#include <string_view>
 
 #include "core/random.h"
 #include "net/model.h"
@@ -25,10 +29,10 @@ double Dot(const Vector& a, const Vector& b) {
 }
 
 // Returns `count` orthonormal vectors of `length` >= count, uniformly distributed: Gram-Schmidt
-// over normal draws. Each vector is orthogonalised twice, which makes it orthogonal to working
-// precision (Giraud et al. 2005). A vector in the span of the previous ones is drawn again.
-std::vector<Vector> OrthonormalVectors(std::size_t count, std::size_t length,
-                                       RandomStream& random) {
+// over normal draws, in count^2 length steps. Each vector is orthogonalised twice, which makes it
+// orthogonal to working precision (Giraud et al. 2005). A vector in the span of the previous ones
+// is drawn again.
+std::vector<Vector> GramSchmidt(std::size_t count, std::size_t length, RandomStream& random) {
   std::vector<Vector> basis;
   while (basis.size() < count) {
     Vector v(length);
@@ -48,13 +52,82 @@ std::vector<Vector> OrthonormalVectors(std::size_t count, std::size_t length,
   return basis;
 }
 
-double GainOf(const std::string& name) {
-  if (name == "policy.weight") return 0.01;
-  if (name == "value.weight") return 1.0;
-  return name.ends_with(".weight") ? std::sqrt(2.0) : 1.0;  // those of an lstm end in _weight
+struct Rotation {
+  std::uint32_t a, b;  // the coordinates that it turns
+  double cosine, sine;
+};
+
+// Kac's random walk: each round pairs the coordinates at random and turns each pair by a random
+// angle. The image of a vector becomes uniformly distributed in a multiple of n log n turns (Pillai
+// and Smith 2017), so in a multiple of log n rounds of n / 2. What the sum
+// of the coordinates' fourth powers has too much, 1 at first, is 3/4 of that after each round; here
+// 1 / (300 n) is left, beside the 3 / n of the sphere.
+std::vector<Rotation> RandomRotations(std::size_t length, RandomStream& random) {
+  const auto rounds =
+      static_cast<std::size_t>(std::log(300.0 * static_cast<double>(length)) / std::log(4.0 / 3));
+  std::vector<std::uint32_t> order(length);
+  std::iota(order.begin(), order.end(), 0u);
+  std::vector<Rotation> rotations;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    for (std::size_t i = length - 1; i > 0; --i) {
+      std::swap(order[i], order[random.Below(static_cast<std::uint32_t>(i + 1))]);
+    }
+    for (std::size_t i = 0; i + 1 < length; i += 2) {
+      const double angle = 2 * std::numbers::pi * random.UniformDouble();
+      rotations.push_back({order[i], order[i + 1], std::cos(angle), std::sin(angle)});
+    }
+  }
+  return rotations;
 }
 
-bool IsHead(const std::string& name) {
+// Like GramSchmidt, nearly uniformly distributed, in count length log(length) steps: the images of
+// unit vectors under random rotations, a few at a time that fit into a cache.
+std::vector<Vector> RotatedUnitVectors(std::size_t count, std::size_t length,
+                                       RandomStream& random) {
+  constexpr std::size_t kTogether = 16;
+  const std::vector<Rotation> rotations = RandomRotations(length, random);
+  std::vector<Vector> basis(count, Vector(length));
+  Vector block(length * kTogether);
+  for (std::size_t first = 0; first < count; first += kTogether) {
+    const std::size_t many = std::min(kTogether, count - first);
+    std::ranges::fill(block, 0.0);
+    for (std::size_t k = 0; k < many; ++k) block[(first + k) * kTogether + k] = 1;
+    for (const Rotation& turn : rotations) {
+      double *const a = &block[turn.a * kTogether], *const b = &block[turn.b * kTogether];
+      for (std::size_t k = 0; k < kTogether; ++k) {
+        const double x = a[k], y = b[k];
+        a[k] = turn.cosine * x - turn.sine * y;
+        b[k] = turn.sine * x + turn.cosine * y;
+      }
+    }
+    for (std::size_t k = 0; k < many; ++k) {
+      for (std::size_t i = 0; i < length; ++i) basis[first + k][i] = block[i * kTogether + k];
+    }
+  }
+  return basis;
+}
+
+std::vector<Vector> OrthonormalVectors(std::size_t count, std::size_t length,
+                                       RandomStream& random) {
+  constexpr std::size_t kMostSteps = std::size_t{1} << 31;  // seconds of Gram-Schmidt
+  return count * count * length <= kMostSteps ? GramSchmidt(count, length, random)
+                                              : RotatedUnitVectors(count, length, random);
+}
+
+// The layers of a separate critic start like those of the actor.
+std::string_view WithoutPrefix(std::string_view name) {
+  constexpr std::string_view kCritic = "critic.";
+  return name.starts_with(kCritic) ? name.substr(kCritic.size()) : name;
+}
+
+double GainOf(std::string_view name) {
+  if (name == "policy.weight") return 0.01;
+  if (name == "value.weight") return 1.0;
+  return name.ends_with(".weight") ? std::sqrt(2.0)
+                                   : 1.0;  // those of an lstm or gru end in _weight
+}
+
+bool IsHead(std::string_view name) {
   return name.starts_with("policy.") || name.starts_with("value.");
 }
 
@@ -92,7 +165,7 @@ std::vector<float> InitialParameters(const ParameterLayout& layout, std::uint64_
   std::vector<float> parameters(layout.size(), 0.0f);
   std::size_t fan_in = 1;  // of the last weight: each bias follows its weight
   for (const Parameter& parameter : layout.parameters()) {
-    const std::string& name = parameter.name;
+    const std::string_view name = WithoutPrefix(parameter.name);
     const auto values = std::span(parameters).subspan(parameter.offset, parameter.size);
     const Initialisation way = IsHead(name) ? Initialisation::kOrthogonal : init;
     if (name.ends_with("weight")) {

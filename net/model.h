@@ -5,11 +5,11 @@
 // All buffers are allocated once, in the backend's memory, for `steps` steps of `envs` samples
 // each. Rows are time-major: sample (t, b) is row t * envs + b. Forward(t) fills the activations of
 // step t. An actor calls it once per step of its unroll, so Backward(T) finds all activations and
-// no forward pass runs twice. A recurrent net ("lstm") continues each step from the state after the
-// previous step, or from a zero state where an episode begins.
+// no forward pass runs twice. A recurrent net ("lstm", "gru") continues each step from the state
+// after the previous step, or from a zero state where an episode begins.
 //
-// A net is one part with all of its layers (net/part.h), or several parts that work side by side
-// (actors/staged_net.h).
+// A net is one part with all of its layers (net/part.h), two with a head each (net/two_nets.h), or
+// several that work side by side (actors/staged_net.h).
 //
 // Thread safety: none; one net per thread.
 #pragma once
@@ -49,8 +49,8 @@ class Model {
 
   // Observations (steps, envs, H, W, C). The caller writes those of a step before its Forward.
   virtual std::span<T> observations() = 0;
-  // (steps, envs). The caller sets 1 where a step is the first of an episode, else 0. Only an
-  // lstm reads them.
+  // (steps, envs). The caller sets 1 where a step is the first of an episode, else 0. Only a
+  // recurrent layer reads them.
   virtual std::span<std::uint8_t> resets() = 0;
   // Outputs of Forward: logits (steps, envs, A), values (steps, envs).
   virtual std::span<const T> logits() const = 0;
@@ -70,8 +70,8 @@ class Model {
   virtual void Await(const Block& /*block*/) {}
   // Makes the state after `step` the one that step 0 continues from.
   virtual void Carry(int step) = 0;
-  // The carried state: arrays of `envs` rows each, none without an lstm. Those of a net in stages
-  // lie in the stages: here they are empty.
+  // The carried state: arrays of `envs` rows each, none without a recurrent layer. Those of a net
+  // in stages lie in the stages: here they are empty.
   virtual std::vector<std::span<T>> carried() = 0;
   virtual void CarriedFields(StateBytes& state) = 0;
 
@@ -84,16 +84,18 @@ class Model {
                         std::span<const T> dvalues, std::span<T> gradient) = 0;
 };
 
-// The parameters are "conv1", "fc1", "norm1", "lstm1" ... bottom up, then "policy" and "value", in
-// the shapes of net/op_args.h. `backend` must outlive the model. Throws UserError as LayersOf does,
-// if a convolution is larger than its input, or if an array would have 2^31 elements or more.
+// The parameters are "conv1", "res1", "fc1", "norm1", "lstm1", "gru1" ... bottom up, then "policy"
+// and "value", in the shapes of net/op_args.h. With a separate critic: the layers, "policy", the
+// critic's layers ("critic.conv1" ...), "value". `backend` must outlive the model. Throws UserError
+// as LayersOf does, if a convolution is larger than its input, or if an array would have 2^31
+// elements or more.
 template <class T>
 std::unique_ptr<Model<T>> MakeModel(const ModelSpec& spec, Backend<T>& backend, const Batch& batch);
 
 // Initial values, drawn from StreamId{seed, purpose kInit}: a pure function of its arguments. A
 // weight counts as a matrix (fan-in, last dimension), the fan-in taking up all other dimensions.
 //   kOrthogonal  orthogonal columns (or rows, if there are fewer) of length `gain`: sqrt(2) for
-//                hidden layers, 1 for lstm (Saxe et al. 2014)
+//                hidden layers, 1 for lstm and gru (Saxe et al. 2014)
 //   kKaiming     normal, standard deviation gain / sqrt(fan-in) (He et al. 2015)
 //   kFanIn       uniform in +-1 / sqrt(fan-in), also for biases of hidden layers: the default of
 //                PyTorch and of the A3C paper's implementations

@@ -188,4 +188,28 @@ struct LstmCellBackwardArgs {
   T* dgates;  // (n, 4 HIDDEN): the gradients of the sums
 };
 
+// A step of a gated recurrent unit (Cho et al. 2014), whose reset gate acts behind the product, as
+// in cuDNN and PyTorch. With the sums from the input (x) and from the state (h):
+// r = sigmoid(x_r + h_r), z = sigmoid(x_z + h_z), m = tanh(x_m + r h_m), h = (1 - z) m + z h_in.
+template <class T>
+struct GruCellForwardArgs {
+  int hidden, n;
+  T* gates;         // (n, 3 HIDDEN): on entry the sums x of r, z, m; on return r, z, m
+  const T* from_h;  // (n, 3 HIDDEN): the sums h
+  const T* h_in;    // (n, HIDDEN)
+  T* h;             // (n, HIDDEN)
+};
+
+template <class T>
+struct GruCellBackwardArgs {
+  int hidden, n;
+  const T* gates;   // (n, 3 HIDDEN): r, z, m
+  const T* from_h;  // (n, 3 HIDDEN)
+  const T* h_in;    // (n, HIDDEN)
+  const T* dy;      // (n, HIDDEN): the gradient of h from the layer above
+  T* dh;            // (n, HIDDEN): on entry that of h from the next step; on return that of h_in,
+                    // without what comes through the sums
+  T *dx_sums, *dh_sums;  // (n, 3 HIDDEN): the gradients of both sums; they differ in m alone
+};
+
 }  // namespace starling::net

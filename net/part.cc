@@ -7,10 +7,9 @@ namespace starling::net {
 namespace {
 
 template <class T>
-std::vector<Head<T>> MakeHeads(ParameterLayout& layout, int in, int actions) {
-  if (actions == 0) return {};
-  const WeightAndBias policy(layout, "policy", {in, actions}), value(layout, "value", {in, 1});
-  return {{{in, actions}, policy}, {{in, 1}, value}};
+std::optional<Head<T>> MakeHead(ParameterLayout& layout, const char* name, int in, int out) {
+  if (out == 0) return std::nullopt;
+  return Head<T>{{in, out}, {layout, name, {in, out}}};
 }
 
 }  // namespace
@@ -30,25 +29,30 @@ LinearBackwardInputArgs<T> Head<T>::BackwardInput(const T* p, int n, const T* dy
 }
 
 template <class T>
-Part<T>::Part(const PartSpec& spec, Backend<T>& backend, const Batch& batch)
+Part<T>::Part(const PartSpec& spec, Backend<T>& backend, const Batch& batch, Part* beside)
     : backend_(backend),
       num_actions_(spec.num_actions),
       in_size_(spec.input.size()),
       batch_(batch),
       rows_(batch.envs * batch.steps),
-      input_(Size(rows_) * Size(in_size_), backend.memory()),
-      input_gradient_(spec.first ? 0 : input_.size(), backend.memory()),
-      resets_(Size(rows_), backend.memory()),
+      own_input_(beside != nullptr ? 0 : Size(rows_) * Size(in_size_), backend.memory()),
+      input_gradient_(spec.first ? 0 : own_input_.size(), backend.memory()),
+      own_resets_(beside != nullptr ? 0 : Size(rows_), backend.memory()),
+      input_(beside != nullptr ? beside->input_ : own_input_.span()),
+      resets_(beside != nullptr ? beside->resets_ : own_resets_.span()),
       layers_(BuildLayers<T>(spec.layers, {.backend = backend,
                                            .layout = layout_,
-                                           .name = "",
+                                           .name = spec.prefix,
                                            .input = spec.input,
                                            .rows = rows_,
                                            .envs = batch.envs})),
       top_(layers_.empty() ? Features{.channels = in_size_} : layers_.back()->features()),
-      heads_(MakeHeads<T>(layout_, top_.size(), num_actions_)),
+      policy_(MakeHead<T>(layout_, "policy", top_.size(), num_actions_)),
+      value_(MakeHead<T>(layout_, "value", top_.size(), spec.value ? 1 : 0)),
       logits_(Size(rows_) * Size(num_actions_), backend.memory()),
-      values_(has_heads() ? Size(rows_) : 0, backend.memory()) {}
+      values_(value_ ? Size(rows_) : 0, backend.memory()) {
+  CHECK(beside == nullptr || input_.size() == Size(rows_) * Size(in_size_));
+}
 
 template <class T>
 const T* Part<T>::Input(std::size_t i, int row) {
@@ -91,12 +95,11 @@ void Part<T>::Forward(std::span<const T> parameters, const Block& block, int bef
   const Step step = StepOf(block, before);
   const int row = step.row;
   for (std::size_t i = 0; i < layers_.size(); ++i) layers_[i]->Forward(p, step, Input(i, row));
-  if (!has_heads()) return;
-  // 2. Both heads read the output of the last layer.
+  // 2. The heads read the output of the last layer.
   const T* const top = Input(layers_.size(), row);
   T* const logits = logits_.data() + std::int64_t{row} * num_actions_;
-  backend_.LinearForward(heads_[0].Forward(p, block.envs, top, logits));
-  backend_.LinearForward(heads_[1].Forward(p, block.envs, top, values_.data() + row));
+  if (policy_) backend_.LinearForward(policy_->Forward(p, block.envs, top, logits));
+  if (value_) backend_.LinearForward(value_->Forward(p, block.envs, top, values_.data() + row));
 }
 
 template <class T>
@@ -148,10 +151,9 @@ void Part<T>::BackwardInput(std::span<const T> parameters, const Block& block, i
   const T* const p = parameters.data();
   const Step step = BackStepOf(block);
   const int row = step.row, n = step.envs;
-  if (has_heads()) {
-    HeadsBackwardInput(p, row, n, dlogits.data() + std::int64_t{row} * num_actions_,
-                       dvalues.data() + row);
-  }
+  HeadsBackwardInput(p, row, n,
+                     policy_ ? dlogits.data() + std::int64_t{row} * num_actions_ : nullptr,
+                     value_ ? dvalues.data() + row : nullptr);
   for (std::size_t i = layers_.size(); i-- > 0;) {
     layers_[i]->BackwardStep(p, step, block.step == steps - 1);
     T* const dx = InputGradient(i, row);
@@ -174,22 +176,30 @@ void Part<T>::BackwardWeights(std::span<const T> parameters, int steps, std::spa
 
 template <class T>
 void Part<T>::HeadsBackwardWeights(int n, const T* dlogits, const T* dvalues, T* gradient) {
-  if (!has_heads()) return;
   const T* const x = Input(layers_.size(), 0);
-  backend_.LinearBackwardWeights(heads_[0].BackwardWeights(n, x, dlogits, gradient));
-  backend_.LinearBackwardWeights(heads_[1].BackwardWeights(n, x, dvalues, gradient));
+  if (policy_) {
+    backend_.LinearBackwardWeights(policy_->BackwardWeights(n, x, dlogits, gradient));
+  }
+  if (value_) backend_.LinearBackwardWeights(value_->BackwardWeights(n, x, dvalues, gradient));
 }
 
-// The top of the stack: the sum of both heads' gradients, masked once it is complete.
+// The top of the stack: the sum of the heads' gradients, masked once it is complete.
 template <class T>
 void Part<T>::HeadsBackwardInput(const T* p, int row, int n, const T* dlogits, const T* dvalues) {
   T* const dx = InputGradient(layers_.size(), row);
-  if (!has_heads() || dx == nullptr) return;
-  backend_.LinearBackwardInput(heads_[0].BackwardInput(p, n, dlogits, dx));
-  LinearBackwardInputArgs<T> add = heads_[1].BackwardInput(p, n, dvalues, dx);
-  add.put = Put::kAdd;
-  add.relu_output = top_.relu ? Input(layers_.size(), row) : nullptr;
-  backend_.LinearBackwardInput(add);
+  if (dx == nullptr) return;
+  const T* const relu_output = top_.relu ? Input(layers_.size(), row) : nullptr;
+  if (policy_) {
+    LinearBackwardInputArgs<T> args = policy_->BackwardInput(p, n, dlogits, dx);
+    if (!value_) args.relu_output = relu_output;
+    backend_.LinearBackwardInput(args);
+  }
+  if (value_) {
+    LinearBackwardInputArgs<T> args = value_->BackwardInput(p, n, dvalues, dx);
+    if (policy_) args.put = Put::kAdd;
+    args.relu_output = relu_output;
+    backend_.LinearBackwardInput(args);
+  }
 }
 
 template <class T>
@@ -199,7 +209,7 @@ void Part<T>::CheckGradients(std::span<const T> parameters, int steps, std::span
   CHECK(parameters.size() == layout_.size());
   const std::size_t rows = Size(steps) * Size(batch_.envs);
   CHECK(dlogits.size() == rows * Size(num_actions_));
-  CHECK(dvalues.size() == (has_heads() ? rows : 0));
+  CHECK(dvalues.size() == (value_ ? rows : 0));
 }
 
 template <class T>

@@ -1,13 +1,16 @@
-// A contiguous range of a net's layers on one backend: the whole net, or one stage of several.
+// A contiguous range of a net's layers on one backend: the whole net, one stage of several, or one
+// of two nets (net/two_nets.h).
 //
 // All parts of a net have the same rows. The input of the first is the observations; that of
-// another is the output of the part below. The last has the heads. Whoever runs several moves
-// activations up and their gradients down (actors/staged_net.h).
+// another is the output of the part below. The last has the heads, or one of them. Whoever runs
+// several moves activations up and their gradients down (actors/staged_net.h).
 //
 // Thread safety: none.
 #pragma once
 
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/memory.h"
@@ -19,8 +22,10 @@ namespace starling::net {
 struct PartSpec {
   std::vector<PlannedLayer> layers;
   Features input;
-  bool first = true;    // its input is no output of layers and needs no gradient
-  int num_actions = 0;  // of the heads; 0: it has none
+  bool first = true;     // its input is no output of layers and needs no gradient
+  int num_actions = 0;   // of the policy head; 0: it has none
+  bool value = false;    // whether it has a value head
+  std::string prefix{};  // of the names of its layers' parameters
 };
 
 // Throws UserError as PlanLayers.
@@ -43,14 +48,15 @@ struct Head {
 template <class T>
 class Part final : public Model<T> {
  public:
-  // A batch of no rows makes a part that has a layout and no arrays.
-  Part(const PartSpec& spec, Backend<T>& backend, const Batch& batch);
+  // A batch of no rows makes a part that has a layout and no arrays. A part that stands `beside`
+  // another, which must outlive it, reads the same observations and resets.
+  Part(const PartSpec& spec, Backend<T>& backend, const Batch& batch, Part* beside = nullptr);
 
   const ParameterLayout& layout() const override { return layout_; }  // of this part alone
   int num_actions() const override { return num_actions_; }
   std::span<T> observations() override { return input(); }
-  std::span<std::uint8_t> resets() override { return resets_.span(); }
-  std::span<const T> logits() const override { return logits_.span(); }  // empty without heads
+  std::span<std::uint8_t> resets() override { return resets_; }
+  std::span<const T> logits() const override { return logits_.span(); }  // empty without the head
   std::span<const T> values() const override { return values_.span(); }
 
   using Model<T>::Forward;
@@ -59,7 +65,8 @@ class Part final : public Model<T> {
   void Carry(int step) override;
   std::vector<std::span<T>> carried() override;
   void CarriedFields(StateBytes& state) override;
-  // Without heads, the gradient of its output has been written to output_gradient() instead.
+  // dlogits and dvalues are empty without their heads. Without heads, the gradient of its output
+  // has been written to output_gradient() instead.
   void Backward(std::span<const T> parameters, int steps, std::span<const T> dlogits,
                 std::span<const T> dvalues, std::span<T> gradient) override;
 
@@ -75,7 +82,7 @@ class Part final : public Model<T> {
   std::size_t in_size() const { return Size(in_size_); }
   std::size_t out_size() const { return Size(top_.size()); }
   // (rows, in): the observations, or the output of the part below; its gradient, unless first.
-  std::span<T> input() { return input_.span(); }
+  std::span<T> input() { return input_; }
   std::span<T> input_gradient() { return input_gradient_.span(); }
   // (rows, out), without heads. REQUIRES: it has layers.
   std::span<T> output() { return {layers_.back()->output(0), Size(rows_) * out_size()}; }
@@ -85,7 +92,6 @@ class Part final : public Model<T> {
 
  private:
   static std::size_t Size(int count) { return static_cast<std::size_t>(count); }
-  bool has_heads() const { return num_actions_ > 0; }
   // The input of layer i from `row` on, and its gradient; i = layers_.size() stands for the heads.
   const T* Input(std::size_t i, int row);
   T* InputGradient(std::size_t i, int row);
@@ -102,11 +108,13 @@ class Part final : public Model<T> {
   const Batch batch_;
   const int rows_;
   ParameterLayout layout_;  // the layers bottom up, then the heads
-  Buffer<T> input_, input_gradient_;
-  Buffer<std::uint8_t> resets_;
+  Buffer<T> own_input_, input_gradient_;
+  Buffer<std::uint8_t> own_resets_;
+  const std::span<T> input_;  // its own, or that of the part beside it
+  const std::span<std::uint8_t> resets_;
   const Layers<T> layers_;  // bottom up
   const Features top_;
-  const std::vector<Head<T>> heads_;  // policy and value, or none
+  const std::optional<Head<T>> policy_, value_;
   Buffer<T> logits_, values_;
 };
 

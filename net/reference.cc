@@ -225,6 +225,36 @@ class ReferenceBackend final : public Backend<T> {
     }
   }
 
+  void GruCellForward(const GruCellForwardArgs<T>& args) override {
+    auto [hidden, n, gates, from_h, h_in, h] = args;
+    for (int i = 0; i < n; ++i, gates += 3 * hidden, from_h += 3 * hidden) {
+      for (int j = 0; j < hidden; ++j, ++h_in, ++h) {
+        T &reset = gates[j], &update = gates[hidden + j], &memory = gates[2 * hidden + j];
+        reset = Sigmoid(reset + from_h[j]);
+        update = Sigmoid(update + from_h[hidden + j]);
+        memory = std::tanh(memory + reset * from_h[2 * hidden + j]);
+        *h = (1 - update) * memory + update * *h_in;
+      }
+    }
+  }
+
+  void GruCellBackward(const GruCellBackwardArgs<T>& args) override {
+    const auto [hidden, n, gates, from_h, h_in, dy, dh, dx_sums, dh_sums] = args;
+    for (int i = 0; i < n; ++i) {
+      for (int j = 0; j < hidden; ++j) {
+        const int at = i * hidden + j, of_r = 3 * i * hidden + j;
+        const int of_z = of_r + hidden, of_m = of_z + hidden;
+        const T reset = gates[of_r], update = gates[of_z], memory = gates[of_m];
+        const T d = dy[at] + dh[at], dmemory = d * (1 - update) * (1 - memory * memory);
+        dx_sums[of_r] = dh_sums[of_r] = dmemory * from_h[of_m] * reset * (1 - reset);
+        dx_sums[of_z] = dh_sums[of_z] = d * (h_in[at] - memory) * update * (1 - update);
+        dx_sums[of_m] = dmemory;
+        dh_sums[of_m] = dmemory * reset;
+        dh[at] = d * update;
+      }
+    }
+  }
+
   void KeepState(int width, int n, const std::uint8_t* resets, const T* from, T* to) override {
     for (int j = 0; j < n * width; ++j) to[j] = resets[j / width] != 0 ? T(0) : from[j];
   }

@@ -15,25 +15,31 @@ namespace {
 
 constexpr int kWidest = 65'536, kLargestKernel = 256;
 constexpr const char* kGrammar =
-    "use \"conv CHANNELS HxW\" or \"conv CHANNELS HxW/STRIDE\", \"linear WIDTH\", \"lstm WIDTH\", "
-    "\"layer_norm\", \"relu\" or \"tanh\"";
+    "use \"conv CHANNELS HxW\" or \"conv CHANNELS HxW/STRIDE\", \"max_pool HxW/STRIDE\" (each with "
+    "\"same\" behind it to keep the size), \"residual HxW\", \"linear WIDTH\", \"lstm WIDTH\", "
+    "\"gru WIDTH\", \"layer_norm\", \"relu\" or \"tanh\"";
 
-// A kind of net: convolutions, then the hidden layers of net.hidden, then perhaps an lstm.
+// A kind of net: layers of pictures, then the hidden layers of net.hidden, then perhaps an lstm.
 struct Kind {
   NetKind kind;
-  std::vector<const char*> convs;
+  std::vector<const char*> pictures;
   bool lstm = false;
 };
 
 const std::vector<Kind>& Kinds() {
   static const std::vector<Kind> kinds = {
       // Young and Tian 2019.
-      {NetKind::kMinatar, {"conv 16 3x3"}},
+      {NetKind::kMinatar, {"conv 16 3x3", "relu"}},
       // Mnih et al. 2016: A3C with hidden = [256], and A3C LSTM.
-      {NetKind::kAtari, {"conv 16 8x8/4", "conv 32 4x4/2"}},
-      {NetKind::kAtariLstm, {"conv 16 8x8/4", "conv 32 4x4/2"}, true},
+      {NetKind::kAtari, {"conv 16 8x8/4", "relu", "conv 32 4x4/2", "relu"}},
+      {NetKind::kAtariLstm, {"conv 16 8x8/4", "relu", "conv 32 4x4/2", "relu"}, true},
       // Mnih et al. 2015: DQN with hidden = [512].
-      {NetKind::kNature, {"conv 32 8x8/4", "conv 64 4x4/2", "conv 64 3x3"}},
+      {NetKind::kNature, {"conv 32 8x8/4", "relu", "conv 64 4x4/2", "relu", "conv 64 3x3", "relu"}},
+      // The large net of Espeholt et al. 2018, with hidden = [256].
+      {NetKind::kImpala,
+       {"conv 16 3x3 same", "max_pool 3x3/2 same", "residual 3x3", "residual 3x3",
+        "conv 32 3x3 same", "max_pool 3x3/2 same", "residual 3x3", "residual 3x3",
+        "conv 32 3x3 same", "max_pool 3x3/2 same", "residual 3x3", "residual 3x3", "relu"}},
       {NetKind::kMlp, {}},
   };
   return kinds;
@@ -66,25 +72,44 @@ bool ReadKernel(std::string_view text, LayerSpec& layer) {
   return true;
 }
 
+// What follows the name of a layer.
+struct LayerWords {
+  const char* name;
+  LayerKind kind;
+  bool width = false, kernel = false;
+  bool may_be_same = false;  // with "same" at the end
+};
+constexpr LayerWords kLayerWords[] = {
+    {"conv", LayerKind::kConv, true, true, true},
+    {"max_pool", LayerKind::kMaxPool, false, true, true},
+    {"residual", LayerKind::kResidual, false, true},
+    {"linear", LayerKind::kLinear, true},
+    {"lstm", LayerKind::kLstm, true},
+    {"gru", LayerKind::kGru, true},
+    {"layer_norm", LayerKind::kLayerNorm},
+    {"relu", LayerKind::kRelu},
+    {"tanh", LayerKind::kTanh},
+};
+
 // Reads the words of one layer. Returns false if they are none.
-bool ReadLayer(const std::vector<std::string>& words, LayerSpec& layer) {
-  const auto is = [&](const char* name, std::size_t count) {
-    return words[0] == name && words.size() == count;
-  };
-  const auto alone = [&](LayerKind kind) {
-    layer.kind = kind;
-    return true;
-  };
-  if (is("relu", 1)) return alone(LayerKind::kRelu);
-  if (is("tanh", 1)) return alone(LayerKind::kTanh);
-  if (is("layer_norm", 1)) return alone(LayerKind::kLayerNorm);
-  if (!is("conv", 3) && !is("linear", 2) && !is("lstm", 2)) return false;
-  layer.kind = words[0] == "conv"   ? LayerKind::kConv
-               : words[0] == "lstm" ? LayerKind::kLstm
-                                    : LayerKind::kLinear;
-  const auto width = Number(words[1], kWidest);
-  layer.width = width.value_or(0);
-  return width && (layer.kind != LayerKind::kConv || ReadKernel(words[2], layer));
+bool ReadLayer(std::vector<std::string> words, LayerSpec& layer) {
+  const auto named = std::ranges::find_if(
+      kLayerWords, [&](const LayerWords& known) { return words[0] == known.name; });
+  if (named == std::end(kLayerWords)) return false;
+  layer.kind = named->kind;
+  layer.same = layer.kind == LayerKind::kResidual;
+  if (named->may_be_same && words.back() == "same") {
+    layer.same = true;
+    words.pop_back();
+  }
+  if (words.size() != std::size_t{1} + named->width + named->kernel) return false;
+  if (named->width) {
+    const auto width = Number(words[1], kWidest);
+    if (!width) return false;
+    layer.width = *width;
+  }
+  if (named->kernel && !ReadKernel(words.back(), layer)) return false;
+  return layer.kind != LayerKind::kResidual || layer.stride == 1;
 }
 
 void CheckWidth(std::int64_t width) {
@@ -119,11 +144,8 @@ std::vector<LayerSpec> LayersOf(const ModelSpec& spec) {
     return layers;
   }
   const auto kind = std::ranges::find(Kinds(), spec.kind, &Kind::kind);
-  // A relu follows every convolution and every hidden layer.
-  for (const char* conv : kind->convs) {
-    add(conv);
-    add("relu");
-  }
+  for (const char* layer : kind->pictures) add(layer);
+  // A relu follows every hidden layer.
   for (const std::int64_t width : spec.hidden) {
     CheckWidth(width);
     add(fmt::format("linear {}", width));

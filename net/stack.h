@@ -2,8 +2,11 @@
 //
 //   "conv 16 3x3"      16 channels, kernel 3x3 (HEIGHTxWIDTH), stride 1, no padding
 //   "conv 32 8x8/4"    the same with stride 4
+//   "conv 16 3x3 same" zeros around the picture: as many cells as before, for stride 2 half as many
+//   "max_pool 3x3/2"   the largest cell of each window, channel by channel; "same" as above
+//   "residual 3x3"     x + conv(relu(conv(relu(x)))), both with as many channels as x and "same"
 //   "linear 128"       fully connected; its input is flattened
-//   "lstm 256"         its state lasts for the episode
+//   "lstm 256", "gru 256"  its state lasts for the episode
 //   "layer_norm"       over all features of a sample
 //   "relu", "tanh"
 //
@@ -24,15 +27,30 @@ struct ModelSpec {
   int height = 1, width = 1, channels = 1;   // of an observation
   int num_actions = 1;
   std::vector<std::string> layers{};  // used by kLayers
+  Critic critic = Critic::kShared;
 };
 
-enum class LayerKind : std::uint8_t { kConv, kLinear, kLstm, kLayerNorm, kRelu, kTanh };
+enum class LayerKind : std::uint8_t {
+  kConv,
+  kMaxPool,
+  kResidual,
+  kLinear,
+  kLstm,
+  kGru,
+  kLayerNorm,
+  kRelu,
+  kTanh
+};
+inline bool IsRecurrent(LayerKind kind) {
+  return kind == LayerKind::kLstm || kind == LayerKind::kGru;
+}
 
 struct LayerSpec {
   LayerKind kind = LayerKind::kLinear;
   std::string text;  // as the operator wrote it
   int width = 0;     // output channels of a convolution, else output features
-  int kernel_height = 1, kernel_width = 1, stride = 1;
+  int kernel_height = 1, kernel_width = 1, stride = 1;  // of a convolution, or a window
+  bool same = false;  // zeros around the picture, as many as make ceil(side / stride) cells
 };
 
 // Throws UserError, with the grammar, if `text` is no layer.

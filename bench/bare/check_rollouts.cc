@@ -68,6 +68,17 @@ std::vector<Case> Cases(bool quick) {
   conv.net.kind = NetKind::kLayers;
   conv.net.layers = {"conv 16 3x3", "layer_norm", "relu", "linear 64", "relu", "lstm 32"};
 
+  Config& residual = add("residual net, gru and a separate critic", Small(envs, unroll));
+  residual.net.kind = NetKind::kLayers;
+  residual.net.layers = {"conv 16 3x3 same",
+                         "max_pool 3x3/2 same",
+                         "residual 3x3",
+                         "relu",
+                         "linear 32",
+                         "relu",
+                         "gru 16"};
+  residual.net.critic = Critic::kSeparate;
+
   Config& longer = add("longer than is recorded", Small(quick ? 1 : 4, 520));
   longer.net.hidden = {32};
 

@@ -79,6 +79,7 @@ struct NetConfig {
   NetKind kind = NetKind::kAuto;  // kAuto: kLayers if `layers` is not empty, else kMinatar
   std::vector<std::int64_t> hidden = {128};  // widths of fully connected layers; not of "layers"
   std::vector<std::string> layers{};         // the whole stack, bottom up (net/stack.h)
+  Critic critic = Critic::kShared;
   Initialisation init = Initialisation::kOrthogonal;
   Precision precision = Precision::kF32;
   std::int64_t stages = 1;

@@ -194,6 +194,12 @@ void CheckNet(const NetConfig& net, Contradictions& found) {
         "as in [128]",
         net.hidden.size(), NameOf(net.kind));
   }
+  if (net.critic == Critic::kSeparate && net.stages > 1) {
+    Add(found, {"net.critic", "net.stages"},
+        "net.critic = \"separate\" contradicts net.stages = {}: stages cut one stack of layers, "
+        "and these are two; set net.critic = \"shared\" or net.stages = 1",
+        net.stages);
+  }
 }
 
 void CheckEnv(const Config& config, Contradictions& found) {

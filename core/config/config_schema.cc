@@ -93,6 +93,7 @@ const std::vector<ConfigKey>& Table() {
       WORDS(net, kind),
       {KEY(net, hidden), ListRule{0, 8, 1, 65'536}},
       {KEY(net, layers), TextListRule{64, IsName}},
+      WORDS(net, critic),
       WORDS(net, init),
       WORDS(net, precision),
       {KEY(net, stages), IntegerRule{1, 64}},

@@ -20,14 +20,27 @@ constexpr auto WordsOf(DeviceChoice) { return std::array{"auto", "cpu", "cuda"};
 
 // net.kind: kLayers is the stack of net.layers, every other kind a fixed one (net/stack.cc).
 // LoadConfig resolves kAuto.
-enum class NetKind : std::uint8_t { kAuto, kMinatar, kAtari, kAtariLstm, kNature, kMlp, kLayers };
+enum class NetKind : std::uint8_t {
+  kAuto,
+  kMinatar,
+  kAtari,
+  kAtariLstm,
+  kNature,
+  kImpala,
+  kMlp,
+  kLayers
+};
 constexpr auto WordsOf(NetKind) {
-  return std::array{"auto", "minatar", "atari", "atari_lstm", "nature", "mlp", "layers"};
+  return std::array{"auto", "minatar", "atari", "atari_lstm", "nature", "impala", "mlp", "layers"};
 }
 
 // net.init
 enum class Initialisation : std::uint8_t { kOrthogonal, kKaiming, kFanIn };
 constexpr auto WordsOf(Initialisation) { return std::array{"orthogonal", "kaiming", "fan_in"}; }
+
+// net.critic: whether the value head stands on the policy's layers or on its own copy of them.
+enum class Critic : std::uint8_t { kShared, kSeparate };
+constexpr auto WordsOf(Critic) { return std::array{"shared", "separate"}; }
 
 // net.precision, of the factors of large products; sums are always f32. kTf32 keeps 10 of 23 bits,
 // on GPUs only.

@@ -1,4 +1,4 @@
-// Checks of activations, layer norm, LSTM cells and their state.
+// Checks of activations, layer norm, cells of LSTMs and GRUs, and their state.
 #include <cmath>
 
 #include "net/checks/trial.h"
@@ -202,6 +202,61 @@ void LstmCellBackward(Trial& trial) {
     });
     trial.Expect(dc, "dc", kSteps, 1);
     trial.Expect(dgates, "dgates", kSteps, 1);
+  }
+}
+
+void GruCellForward(Trial& trial) {
+  for (const Rows& cells : kCells) {
+    trial.Begin(cells.Name());
+    // The op replaces these sums by the gates.
+    std::vector<float> sums(3 * cells.size());
+    for (float& sum : sums) sum = 4 * (2 * trial.random().Uniform() - 1);
+    Floats gates = trial.Given(sums), from_h = trial.Noise(3 * cells.size());
+    Floats h_in = trial.Noise(cells.size()), h = trial.Noise(cells.size());
+    trial.Both([&](auto& backend, auto of) {
+      backend.GruCellForward({.hidden = cells.width,
+                              .n = cells.n,
+                              .gates = of(gates),
+                              .from_h = of(from_h),
+                              .h_in = of(h_in),
+                              .h = of(h)});
+    });
+    trial.Expect(gates, "gates", kSteps, 1);
+    trial.Expect(h, "h", kSteps, 1);
+  }
+}
+
+void GruCellBackward(Trial& trial) {
+  for (const Rows& cells : kCells) {
+    trial.Begin(cells.Name());
+    // The gates are those that the reference computes from random sums.
+    const int size = cells.size();
+    Floats sums = trial.Noise(3 * size), from_h = trial.Noise(3 * size);
+    Floats h_in = trial.Noise(size), unused_h = trial.Noise(size);
+    trial.Reference([&](auto& reference, auto of) {
+      reference.GruCellForward({.hidden = cells.width,
+                                .n = cells.n,
+                                .gates = of(sums),
+                                .from_h = of(from_h),
+                                .h_in = of(h_in),
+                                .h = of(unused_h)});
+    });
+    Floats gates = trial.Rounded(sums.exact), dy = trial.Noise(size), dh = trial.Noise(size);
+    Floats dx_sums = trial.Noise(3 * size), dh_sums = trial.Noise(3 * size);
+    trial.Both([&](auto& backend, auto of) {
+      backend.GruCellBackward({.hidden = cells.width,
+                               .n = cells.n,
+                               .gates = of(gates),
+                               .from_h = of(from_h),
+                               .h_in = of(h_in),
+                               .dy = of(dy),
+                               .dh = of(dh),
+                               .dx_sums = of(dx_sums),
+                               .dh_sums = of(dh_sums)});
+    });
+    trial.Expect(dh, "dh", kSteps, 1);
+    trial.Expect(dx_sums, "dx_sums", kSteps, 1);
+    trial.Expect(dh_sums, "dh_sums", kSteps, 1);
   }
 }
 

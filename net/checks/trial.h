@@ -188,12 +188,20 @@ void ConvForward(Trial& trial);  // conv2d.cc
 void ConvBackwardWeights(Trial& trial);
 void ConvBackwardInput(Trial& trial);
 
+void Pad(Trial& trial);  // pictures.cc
+void Crop(Trial& trial);
+void MaxPoolForward(Trial& trial);
+void MaxPoolBackward(Trial& trial);
+void Add(Trial& trial);
+
 void Activate(Trial& trial);  // layers.cc
 void ActivateBackward(Trial& trial);
 void LayerNormForward(Trial& trial);
 void LayerNormBackward(Trial& trial);
 void LstmCellForward(Trial& trial);
 void LstmCellBackward(Trial& trial);
+void GruCellForward(Trial& trial);
+void GruCellBackward(Trial& trial);
 void KeepState(Trial& trial);
 
 void SampleActions(Trial& trial);  // heads.cc

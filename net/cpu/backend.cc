@@ -78,6 +78,10 @@ class CpuBackend final : public Backend<float> {
   void LstmCellBackward(const LstmCellBackwardArgs<float>& args) override {
     cpu::LstmCellBackward(args);
   }
+  void GruCellForward(const GruCellForwardArgs<float>& args) override { cpu::GruCellForward(args); }
+  void GruCellBackward(const GruCellBackwardArgs<float>& args) override {
+    cpu::GruCellBackward(args);
+  }
   void KeepState(int width, int n, const std::uint8_t* resets, const float* from,
                  float* to) override {
     cpu::KeepState(width, n, resets, from, to);

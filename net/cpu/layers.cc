@@ -59,11 +59,36 @@ void Backward(const LstmCellBackwardArgs<float>& args, int gate, int at) {
   At(args.dc + at) = dstate * g.forget;
 }
 
-// Calls cells(gate, at) for each vector of cells of each sample.
+void Forward(const GruCellForwardArgs<float>& args, int gate, int at) {
+  const int of_z = gate + args.hidden, of_m = of_z + args.hidden;
+  const Lanes reset = Sigmoid(At(args.gates + gate) + At(args.from_h + gate));
+  const Lanes update = Sigmoid(At(args.gates + of_z) + At(args.from_h + of_z));
+  const Lanes memory = Tanh(At(args.gates + of_m) + reset * At(args.from_h + of_m));
+  At(args.gates + gate) = reset;
+  At(args.gates + of_z) = update;
+  At(args.gates + of_m) = memory;
+  At(args.h + at) = (1 - update) * memory + update * At(args.h_in + at);
+}
+
+void Backward(const GruCellBackwardArgs<float>& args, int gate, int at) {
+  const int of_z = gate + args.hidden, of_m = of_z + args.hidden;
+  const Lanes reset = At(args.gates + gate), update = At(args.gates + of_z);
+  const Lanes memory = At(args.gates + of_m), d = At(args.dy + at) + At(args.dh + at);
+  const Lanes dmemory = d * (1 - update) * (1 - memory * memory);
+  const Lanes dreset = dmemory * At(args.from_h + of_m) * reset * (1 - reset);
+  const Lanes dupdate = d * (At(args.h_in + at) - memory) * update * (1 - update);
+  At(args.dx_sums + gate) = At(args.dh_sums + gate) = dreset;
+  At(args.dx_sums + of_z) = At(args.dh_sums + of_z) = dupdate;
+  At(args.dx_sums + of_m) = dmemory;
+  At(args.dh_sums + of_m) = dmemory * reset;
+  At(args.dh + at) = d * update;
+}
+
+// Calls cells(gate, at) for each vector of cells of each sample; a cell has so many gates.
 template <class Cells>
-void ForEachCells(int hidden, int n, Cells cells) {
+void ForEachCells(int hidden, int n, int gates, Cells cells) {
   for (int i = 0; i < n; ++i) {
-    for (int j = 0; j < hidden; j += kLanes) cells(4 * i * hidden + j, i * hidden + j);
+    for (int j = 0; j < hidden; j += kLanes) cells(gates * i * hidden + j, i * hidden + j);
   }
 }
 
@@ -153,12 +178,22 @@ void LayerNormBackward(const LayerNormBackwardArgs<float>& args) {
 
 void LstmCellForward(const LstmCellForwardArgs<float>& args) {
   if (args.hidden % kLanes != 0) return Plain().LstmCellForward(args);
-  ForEachCells(args.hidden, args.n, [&](int gate, int at) { Forward(args, gate, at); });
+  ForEachCells(args.hidden, args.n, 4, [&](int gate, int at) { Forward(args, gate, at); });
 }
 
 void LstmCellBackward(const LstmCellBackwardArgs<float>& args) {
   if (args.hidden % kLanes != 0) return Plain().LstmCellBackward(args);
-  ForEachCells(args.hidden, args.n, [&](int gate, int at) { Backward(args, gate, at); });
+  ForEachCells(args.hidden, args.n, 4, [&](int gate, int at) { Backward(args, gate, at); });
+}
+
+void GruCellForward(const GruCellForwardArgs<float>& args) {
+  if (args.hidden % kLanes != 0) return Plain().GruCellForward(args);
+  ForEachCells(args.hidden, args.n, 3, [&](int gate, int at) { Forward(args, gate, at); });
+}
+
+void GruCellBackward(const GruCellBackwardArgs<float>& args) {
+  if (args.hidden % kLanes != 0) return Plain().GruCellBackward(args);
+  ForEachCells(args.hidden, args.n, 3, [&](int gate, int at) { Backward(args, gate, at); });
 }
 
 void KeepState(int width, int n, const std::uint8_t* resets, const float* from, float* to) {

@@ -52,6 +52,8 @@ void LayerNormBackward(const LayerNormBackwardArgs<float>& args);
 
 void LstmCellForward(const LstmCellForwardArgs<float>& args);
 void LstmCellBackward(const LstmCellBackwardArgs<float>& args);
+void GruCellForward(const GruCellForwardArgs<float>& args);
+void GruCellBackward(const GruCellBackwardArgs<float>& args);
 void KeepState(int width, int n, const std::uint8_t* resets, const float* from, float* to);
 
 }  // namespace starling::net::cpu

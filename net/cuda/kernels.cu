@@ -4,13 +4,14 @@
 #include "net/cuda/heads.h"
 #include "net/cuda/layers.h"
 #include "net/cuda/patches.h"
+#include "net/cuda/pictures.h"
 #include "net/cuda/sums.h"
 
 namespace starling::cuda {
 
 namespace bodies = net::cuda;
 
-// Numbers and cells of an LSTM, one at a time.
+// Numbers and cells of LSTMs and GRUs, one at a time.
 template void ForEach(void*, long long, const bodies::BiasActivation<1>&);
 template void ForEach(void*, long long, const bodies::BiasActivation<4>&);
 template void ForEach(void*, long long, const bodies::ReluMask<1>&);
@@ -20,8 +21,15 @@ template void ForEach(void*, long long, const bodies::ActivateBackward&);
 template void ForEach(void*, long long, const bodies::KeepState&);
 template void ForEach(void*, long long, const bodies::LstmCellForward&);
 template void ForEach(void*, long long, const bodies::LstmCellBackward&);
+template void ForEach(void*, long long, const bodies::GruCellForward&);
+template void ForEach(void*, long long, const bodies::GruCellBackward&);
 
-// Convolutions, and layers with few outputs.
+// Convolutions, what stands around them, and layers with few outputs.
+template void ForEach(void*, long long, const bodies::Pad&);
+template void ForEach(void*, long long, const bodies::Crop&);
+template void ForEach(void*, long long, const bodies::MaxPoolForward&);
+template void ForEach(void*, long long, const bodies::MaxPoolBackward&);
+template void ForEach(void*, long long, const bodies::Add&);
 template void ForEach(void*, long long, const bodies::Patches<1>&);
 template void ForEach(void*, long long, const bodies::Patches<4>&);
 template void ForEach(void*, long long, const bodies::GatherPatches<1>&);

@@ -1,5 +1,5 @@
-// Layer normalisation, one warp for each sample, and LSTM cells, one thread for each. Same formulas
-// as net/reference.cc.
+// Layer normalisation, one warp for each sample, and cells of LSTMs and GRUs, one thread for each.
+// Same formulas as net/reference.cc.
 #pragma once
 
 #include <cmath>
@@ -120,6 +120,44 @@ struct LstmCellBackward {
     to[2 * width] = dcell_state * in * (1 - cell * cell);
     to[3 * width] = d * tanh_c * out * (1 - out);
     a.dc[i] = dcell_state * forget;
+  }
+};
+
+struct GruCellForward {
+  GruCellForwardArgs<float> a;
+  Divisor hidden;
+
+  HOST_DEVICE void operator()(long long i) const {
+    int sample = static_cast<int>(i);
+    const int j = hidden.Split(sample), width = hidden.divisor();
+    const long long at = 3ll * width * sample + j;
+    float* const gate = a.gates + at;
+    const float* const from_h = a.from_h + at;
+    const float reset = Sigmoid(gate[0] + from_h[0]);
+    const float update = Sigmoid(gate[width] + from_h[width]);
+    const float memory = std::tanh(gate[2 * width] + reset * from_h[2 * width]);
+    gate[0] = reset;
+    gate[width] = update;
+    gate[2 * width] = memory;
+    a.h[i] = (1 - update) * memory + update * a.h_in[i];
+  }
+};
+
+struct GruCellBackward {
+  GruCellBackwardArgs<float> a;
+  Divisor hidden;
+
+  HOST_DEVICE void operator()(long long i) const {
+    int sample = static_cast<int>(i);
+    const int j = hidden.Split(sample), width = hidden.divisor();
+    const long long of_r = 3ll * width * sample + j, of_z = of_r + width, of_m = of_z + width;
+    const float reset = a.gates[of_r], update = a.gates[of_z], memory = a.gates[of_m];
+    const float d = a.dy[i] + a.dh[i], dmemory = d * (1 - update) * (1 - memory * memory);
+    a.dx_sums[of_r] = a.dh_sums[of_r] = dmemory * a.from_h[of_m] * reset * (1 - reset);
+    a.dx_sums[of_z] = a.dh_sums[of_z] = d * (a.h_in[i] - memory) * update * (1 - update);
+    a.dx_sums[of_m] = dmemory;
+    a.dh_sums[of_m] = dmemory * reset;
+    a.dh[i] = d * update;
   }
 };
 

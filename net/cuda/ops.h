@@ -7,6 +7,7 @@
 #include "net/cuda/heads.h"
 #include "net/cuda/layers.h"
 #include "net/cuda/linear.h"
+#include "net/cuda/pictures.h"
 
 namespace starling::net::cuda {
 
@@ -41,6 +42,31 @@ class GpuOps final : public Backend<float> {
     convolution_.BackwardInput(args);
   }
 
+  void Pad(const PadArgs<float>& args) override {
+    const PadShape& s = args.shape;
+    device_.ForEach(Times(args.n, s.padded_size()),
+                    cuda::Pad{args, Divisor(s.channels), Divisor(s.padded_width()),
+                              Divisor(s.padded_height())});
+  }
+  void Crop(const CropArgs<float>& args) override {
+    const PadShape& s = args.shape;
+    device_.ForEach(Times(args.n, s.size()),
+                    cuda::Crop{args, Divisor(s.channels), Divisor(s.width), Divisor(s.height)});
+  }
+  void MaxPoolForward(const MaxPoolForwardArgs<float>& args) override {
+    const PoolShape& s = args.shape;
+    device_.ForEach(Times(args.n, s.out_size()),
+                    cuda::MaxPoolForward{args, Divisor(s.channels), Divisor(s.out_width),
+                                         Divisor(s.out_height)});
+  }
+  void MaxPoolBackward(const MaxPoolBackwardArgs<float>& args) override {
+    const PoolShape& s = args.shape;
+    device_.ForEach(
+        Times(args.n, s.size()),
+        cuda::MaxPoolBackward{args, Divisor(s.channels), Divisor(s.width), Divisor(s.height)});
+  }
+  void Add(const AddArgs<float>& args) override { device_.ForEach(args.count, cuda::Add{args}); }
+
   void Activate(Activation activation, int count, const float* x, float* y) override {
     device_.ForEach(count, cuda::Activate{activation, x, y});
   }
@@ -68,6 +94,12 @@ class GpuOps final : public Backend<float> {
   }
   void LstmCellBackward(const LstmCellBackwardArgs<float>& args) override {
     device_.ForEach(Times(args.n, args.hidden), cuda::LstmCellBackward{args, Divisor(args.hidden)});
+  }
+  void GruCellForward(const GruCellForwardArgs<float>& args) override {
+    device_.ForEach(Times(args.n, args.hidden), cuda::GruCellForward{args, Divisor(args.hidden)});
+  }
+  void GruCellBackward(const GruCellBackwardArgs<float>& args) override {
+    device_.ForEach(Times(args.n, args.hidden), cuda::GruCellBackward{args, Divisor(args.hidden)});
   }
   void KeepState(int width, int n, const std::uint8_t* resets, const float* from,
                  float* to) override {

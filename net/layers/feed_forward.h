@@ -1,4 +1,4 @@
-// Layers without a memory.
+// Layers without a memory; those of residual nets are in pictures.h.
 #pragma once
 
 #include "net/layers/layer.h"
@@ -12,8 +12,7 @@ class Conv final : public Layer<T> {
   Conv(const LayerContext<T>& context, const ConvShape& shape, bool relu)
       : Layer<T>(context, {shape.out_height(), shape.out_width(), shape.out_channels, relu}),
         shape_(shape),
-        at_(context.layout, context.name,
-            {shape.kernel_height, shape.kernel_width, shape.in_channels, shape.out_channels}) {}
+        at_(context.layout, context.name, WeightShape(shape)) {}
 
   void Forward(const T* p, const Step& step, const T* x) override {
     this->backend_.ConvForward({.shape = shape_,

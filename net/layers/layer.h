@@ -69,7 +69,8 @@ class Layer {
   // The backward pass, in three parts. Each starts from output_gradient of its rows, which is
   // complete.
   //
-  // Goes back in time by one step; only in a recurrent layer. `last`: no step follows this one.
+  // What comes first, step by step: a recurrent layer goes back in time by one step, a residual one
+  // back to its inner layer. `last`: no step follows this one.
   // REQUIRES: it was called for the step that follows.
   virtual void BackwardStep(const T* /*parameters*/, const Step& /*step*/, bool /*last*/) {}
   // Computes dx (n, IN) of rows [row, row + n) from their x (n, IN), masked if x is the output of a
@@ -115,6 +116,11 @@ struct WeightAndBias {
     bias = layout.Add(name + ".bias", {out}).offset;
   }
 };
+
+// Of the weight of a convolution.
+inline std::vector<std::int64_t> WeightShape(const ConvShape& shape) {
+  return {shape.kernel_height, shape.kernel_width, shape.in_channels, shape.out_channels};
+}
 
 inline Features WithRelu(Features features, bool relu) {
   features.relu = relu;

@@ -172,6 +172,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Again", Games::kOnTheGpu,
              Plus(kAgain, {"actors.unroll=9", "loss.normalize_advantage=true"})},
         Case{"MemoryAgain", Games::kStaged, Plus(kAgain, kMemory)},
+        Case{"ResidualGruAndCritic",
+             Games::kOnTheGpu,
+             {"actors.unroll=3", "net.critic=separate", "net.hidden=[]",
+              "net.layers=[\"conv 16 3x3 same\", \"max_pool 3x3/2 same\", \"residual 3x3\", "
+              "\"relu\", \"linear 24\", \"relu\", \"gru 8\"]"}},
         Case{"AtariNet",
              Games::kStaged,
              {"env.name=arcade/pong", "env.stack=4", "net.kind=atari", "actors.envs_per_actor=1",

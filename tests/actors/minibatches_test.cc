@@ -27,6 +27,9 @@ const Game kGames[] = {
     {"Memory",
      {"env.name=memory/recall", "net.layers=[\"linear 12\", \"relu\", \"lstm 8\"]", "net.hidden=[]",
       "actors.unroll=7"}},
+    {"GruAndCritic",
+     {"env.name=memory/recall", "net.layers=[\"linear 12\", \"relu\", \"gru 8\"]", "net.hidden=[]",
+      "actors.unroll=7", "net.critic=separate"}},
     {"TimeLimit", {"env.name=dummy", "net.kind=mlp", "net.hidden=[12]", "env.time_limit=3"}},
 };
 

@@ -140,15 +140,20 @@ std::vector<std::string> Again(std::vector<std::string> settings) {
 
 const std::vector<std::string> kRecall = {"env.name=memory/recall",
                                           "net.layers=[\"linear 12\", "
-                                          "\"relu\", \"lstm 8\"]",
+                                          "\"relu\", \"lstm 8\", \"gru 4\"]",
                                           "net.hidden=[]"};
+
+std::vector<std::string> WithCritic(std::vector<std::string> settings) {
+  settings.emplace_back("net.critic=separate");
+  return settings;
+}
 
 // Groups of one env and of two.
 std::vector<std::string> InGroups(std::vector<std::string> settings) {
   settings.emplace_back("actors.groups=2");
   return settings;
 }
-// The lstm is in the second.
+// The memory is in the second.
 std::vector<std::string> InStages(std::vector<std::string> settings) {
   settings = InGroups(std::move(settings));
   settings.emplace_back("net.stages=2");
@@ -166,8 +171,9 @@ INSTANTIATE_TEST_SUITE_P(
         Saving{"Pixels",
                {"env.name=minatar/freeway", "env.pixels=true", "env.stack=4", "net.kind=atari",
                 "net.hidden=[16]"}},
-        Saving{"Memory", kRecall}, Saving{"Again", Again({"env.sticky_actions=0.3"})},
-        Saving{"MemoryAgain", Again(kRecall)}, Saving{"GpuAgain", Again(kRecall), Device::kGpu},
+        Saving{"Memory", kRecall}, Saving{"Critic", WithCritic(kRecall)},
+        Saving{"Again", Again({"env.sticky_actions=0.3"})}, Saving{"MemoryAgain", Again(kRecall)},
+        Saving{"GpuAgain", Again(kRecall), Device::kGpu},
         Saving{"Paced",
                {"env.name=catch", "env.step_ms=1000", "env.step_jitter=0.5",
                 "staleness.deadline_s=3600"}},

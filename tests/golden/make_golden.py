@@ -55,8 +55,30 @@ NETS = {  # the layers below the heads, as in net.layers
     "lstm": ["linear 12", "relu", "lstm 16"],
     "norm": ["conv 6 2x3", "layer_norm", "relu", "conv 5 2x2/2", "tanh", "linear 16", "layer_norm",
              "tanh"],
+    "gru": ["linear 12", "relu", "gru 16", "gru 5"],
+    "residual": ["conv 4 3x3 same", "max_pool 3x3/2 same", "residual 3x3", "residual 3x1", "relu",
+                 "conv 3 2x4/2 same", "relu", "max_pool 2x1", "linear 16", "relu"],
+    "separate": ["conv 16 3x3", "relu", "linear 12", "tanh", "gru 16"],
     "deep_lstm": ["conv 16 3x3", "relu", "lstm 7", "relu", "lstm 16", "layer_norm", "relu"],
 }
+
+
+SEPARATE = {"separate"}  # nets whose critic is a second stack
+
+
+def same(sides, kernel, stride):
+    """Zeros before and behind each side for ceil(side / stride) windows, an odd one behind."""
+    zeros = [max((-(-side // stride) - 1) * stride + k - side, 0)
+             for side, k in zip(sides, kernel)]
+    return [(z // 2, z - z // 2) for z in zeros]
+
+
+def windows(words, sides):
+    """The kernel, the stride and the border of "HxW/STRIDE", perhaps with "same" behind it."""
+    kernel, _, stride = words[0].partition("/")
+    kernel, stride = tuple(map(int, kernel.split("x"))), int(stride or 1)
+    border = same(sides, kernel, stride) if words[1:] == ["same"] else [(0, 0), (0, 0)]
+    return kernel, stride, border
 
 
 def shapes_of(layers, height, width, channels):
@@ -66,11 +88,18 @@ def shapes_of(layers, height, width, channels):
         kind, *words = layer.split()
         size = int(np.prod(picture))
         if kind == "conv":
-            out, (kernel, _, stride) = int(words[0]), words[1].partition("/")
-            high, wide = map(int, kernel.split("x"))
-            shapes.append([(high, wide, picture[2], out), (out,)])
-            picture = (*((side - k) // int(stride or 1) + 1
-                         for side, k in zip(picture, (high, wide))), out)
+            out, (kernel, stride, border) = int(words[0]), windows(words[1:], picture[:2])
+            shapes.append([(*kernel, picture[2], out), (out,)])
+            picture = (*((side + sum(b) - k) // stride + 1
+                         for side, k, b in zip(picture, kernel, border)), out)
+        elif kind == "max_pool":
+            kernel, stride, border = windows(words, picture[:2])
+            shapes.append([])
+            picture = (*((side + sum(b) - k) // stride + 1
+                         for side, k, b in zip(picture, kernel, border)), picture[2])
+        elif kind == "residual":
+            kernel, c = tuple(map(int, words[0].split("x"))), picture[2]
+            shapes.append([(*kernel, c, c), (c,)] * 2)
         elif kind == "linear":
             shapes.append([(size, int(words[0])), (int(words[0]),)])
             picture = (int(words[0]),)
@@ -78,25 +107,43 @@ def shapes_of(layers, height, width, channels):
             units = int(words[0])
             shapes.append([(size, 4 * units), (units, 4 * units), (4 * units,)])
             picture = (units,)
+        elif kind == "gru":
+            units = int(words[0])
+            shapes.append([(size, 3 * units), (3 * units,), (units, 3 * units), (3 * units,)])
+            picture = (units,)
         elif kind == "layer_norm":
             shapes.append([(size,), (size,)])
         else:
             shapes.append([])
     size = int(np.prod(picture))
-    return [*shapes, [(size, ACTIONS), (ACTIONS,), (size, 1), (1,)]]
+    return shapes, [(size, ACTIONS), (ACTIONS,)], [(size, 1), (1,)]
+
+
+def convolve(x, weight, bias, stride, border):
+    """NHWC; our weight (KH, KW, CIN, COUT)."""
+    (top, bottom), (left, right) = border
+    x = torch.nn.functional.pad(x.permute(0, 3, 1, 2), (left, right, top, bottom))
+    x = torch.nn.functional.conv2d(x, weight.permute(3, 2, 0, 1), bias, stride)
+    return x.permute(0, 2, 3, 1)
 
 
 def forward_step(layers, parameters, x, states):
-    """One time step of ENVS observations NHWC through PyTorch's own functions and modules. Our
-    layout in: weights (KH, KW, CIN, COUT) -> (COUT, CIN, KH, KW), (IN, OUT) -> (OUT, IN). `states`
-    maps a layer to its (h, c) and is brought up to date."""
+    """One time step of ENVS observations NHWC through PyTorch's own functions and modules, without
+    the heads. Our layout in: weights (KH, KW, CIN, COUT) -> (COUT, CIN, KH, KW), (IN, OUT) ->
+    (OUT, IN). `states` maps a layer to its (h, c), or its (h,), and is brought up to date."""
     functional = torch.nn.functional
     for i, (layer, own) in enumerate(zip(layers, parameters)):
         kind, *words = layer.split()
         if kind == "conv":
-            stride = int(words[1].partition("/")[2] or 1)
-            x = functional.conv2d(x.permute(0, 3, 1, 2), own[0].permute(3, 2, 0, 1), own[1], stride)
-            x = x.permute(0, 2, 3, 1)
+            x = convolve(x, *own, *windows(words[1:], x.shape[1:3])[1:])
+        elif kind == "max_pool":
+            kernel, stride, ((top, bottom), (left, right)) = windows(words, x.shape[1:3])
+            x = functional.pad(x.permute(0, 3, 1, 2), (left, right, top, bottom), value=-np.inf)
+            x = functional.max_pool2d(x, kernel, stride).permute(0, 2, 3, 1)
+        elif kind == "residual":
+            _, stride, border = windows([words[0], "same"], x.shape[1:3])
+            inner = convolve(torch.relu(x), own[0], own[1], stride, border)
+            x = x + convolve(torch.relu(inner), own[2], own[3], stride, border)
         elif kind == "linear":
             x = functional.linear(x.flatten(1), own[0].t(), own[1])
         elif kind == "lstm":
@@ -108,28 +155,32 @@ def forward_step(layers, parameters, x, states):
             state = states.get(i, (torch.zeros(ENVS, units, dtype=torch.float64),) * 2)
             states[i] = functional_call(cell, weights, (x.flatten(1), state))
             x = states[i][0]
+        elif kind == "gru":
+            units = int(words[0])
+            cell = torch.nn.GRUCell(own[0].shape[0], units, dtype=torch.float64)
+            weights = {"weight_ih": own[0].t(), "bias_ih": own[1], "weight_hh": own[2].t(),
+                       "bias_hh": own[3]}
+            state = states.get(i, (torch.zeros(ENVS, units, dtype=torch.float64),))
+            x = functional_call(cell, weights, (x.flatten(1), state[0]))
+            states[i] = (x,)
         elif kind == "layer_norm":
             shape = x.shape
             x = functional.layer_norm(x.flatten(1), own[0].shape, own[0], own[1]).reshape(shape)
         else:
             x = {"relu": torch.relu, "tanh": torch.tanh}[kind](x)
-    x = x.flatten(1)
-    policy_weight, policy_bias, value_weight, value_bias = parameters[-1]
-    return (functional.linear(x, policy_weight.t(), policy_bias),
-            functional.linear(x, value_weight.t(), value_bias)[:, 0])
+    return x.flatten(1)
 
 
 def forward(layers, parameters, observations, terminals):
-    """All steps, the states zero behind the end of an episode."""
-    states, logits, values = {}, [], []
+    """All steps of a stack, the states zero behind the end of an episode."""
+    states, outputs = {}, []
     for t in range(STEPS + 1):
         if t > 0:
             kept = torch.tensor(1.0 - terminals[t - 1])[:, None]
-            states = {i: (h * kept, c * kept) for i, (h, c) in states.items()}
-        step = forward_step(layers, parameters, observations[t * ENVS:(t + 1) * ENVS], states)
-        logits.append(step[0])
-        values.append(step[1])
-    return torch.cat(logits), torch.cat(values)
+            states = {i: tuple(s * kept for s in state) for i, state in states.items()}
+        outputs.append(
+            forward_step(layers, parameters, observations[t * ENVS:(t + 1) * ENVS], states))
+    return torch.cat(outputs)
 
 
 def advantages_of(rewards, terminals, values, bootstrap):
@@ -149,9 +200,11 @@ def advantages_of(rewards, terminals, values, bootstrap):
 def make_net(name, height, width, channels):
     rng = np.random.default_rng(2024)
     layers = NETS[name]
+    stack, policy, value = shapes_of(layers, height, width, channels)
+    # In our order: the layers and both heads, or each head behind its own layers.
+    shapes = [*stack, policy, *stack, value] if name in SEPARATE else [*stack, policy, value]
     arrays = [[rng.normal(size=s, scale=(1.5 / np.sqrt(np.prod(s[:-1])) if len(s) > 1 else 0.1))
-               .astype(np.float32) for s in of_layer]
-              for of_layer in shapes_of(layers, height, width, channels)]
+               .astype(np.float32) for s in of_layer] for of_layer in shapes]
     for layer, own in zip(layers, arrays):
         if layer == "layer_norm":
             own[0] += 1
@@ -165,7 +218,14 @@ def make_net(name, height, width, channels):
     parameters = [[torch.tensor(a, dtype=torch.float64, requires_grad=True) for a in own]
                   for own in arrays]
     observations = torch.tensor(cells, dtype=torch.float64)
-    logits, values = forward(layers, parameters, observations, terminals)
+    functional, count = torch.nn.functional, len(layers)
+    policy_at = value_at = forward(layers, parameters[:count], observations, terminals)
+    if name in SEPARATE:
+        value_at = forward(layers, parameters[count + 1:-1], observations, terminals)
+    policy_weight, policy_bias = parameters[count]
+    value_weight, value_bias = parameters[-1]
+    logits = functional.linear(policy_at, policy_weight.t(), policy_bias)
+    values = functional.linear(value_at, value_weight.t(), value_bias)[:, 0]
     n = STEPS * ENVS
     grid = values.detach().numpy().reshape(STEPS + 1, ENVS)
     advantages = advantages_of(rewards.astype(np.float64), terminals, grid[:-1], grid[-1])
@@ -192,7 +252,7 @@ def make_net(name, height, width, channels):
         "gradient": flat([p.grad.numpy() for own in parameters for p in own]),
     }, {"layers": ", ".join(layers), "steps": STEPS, "envs": ENVS,
         "actions": ACTIONS, "gamma": GAMMA, "lambda": LAMBDA, "value_coef": VALUE_COEF,
-        "entropy": ENTROPY})
+        "entropy": ENTROPY} | ({"critic": "separate"} if name in SEPARATE else {}))
 
 
 CLIP, VALUE_CLIP = 0.2, 0.3
@@ -356,5 +416,8 @@ if __name__ == "__main__":
     make_net("lstm", height=1, width=1, channels=9)
     make_net("norm", height=6, width=7, channels=2)
     make_net("deep_lstm", height=5, width=4, channels=2)
+    make_net("gru", height=1, width=1, channels=9)
+    make_net("residual", height=7, width=6, channels=2)
+    make_net("separate", height=5, width=4, channels=2)
     make_losses()
     make_optimizers()

@@ -113,8 +113,8 @@ TEST(OpChecksTest, FindAnElementThatIsLeftOrSlightlyWrong) {
 }
 
 TEST(OpChecksTest, FindAMissingMask) {
-  for (const char* op :
-       {"linear backward input", "linear backward", "conv backward input", "activate backward"}) {
+  for (const char* op : {"linear backward input", "linear backward", "conv backward input",
+                         "activate backward", "crop", "max pool backward", "add"}) {
     EXPECT_TRUE(Finds(op, Fault::kNoMask)) << op;
   }
   EXPECT_TRUE(Finds("layer norm backward", Fault::kNoMask));
@@ -129,7 +129,8 @@ TEST(OpChecksTest, FindAMissingBiasAndAHiddenNan) {
 }
 
 TEST(OpChecksTest, FindWhatIsAddedAndWhatIsWrittenBehindTheEnd) {
-  for (const char* op : {"conv backward weights", "lstm cell forward", "advantages"}) {
+  for (const char* op : {"conv backward weights", "lstm cell forward", "gru cell forward", "crop",
+                         "max pool forward", "max pool backward", "advantages"}) {
     EXPECT_TRUE(Finds(op, Fault::kAdds)) << op;
     EXPECT_TRUE(Finds(op, Fault::kWritesBehind)) << op;
   }

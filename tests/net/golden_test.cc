@@ -26,6 +26,7 @@ struct Golden {
     spec = {NetKind::kLayers,           {},
             static_cast<int>(shape[1]), static_cast<int>(shape[2]),
             static_cast<int>(shape[3]), static_cast<int>(Number("actions"))};
+    if (file.metadata().contains("critic")) spec.critic = Critic::kSeparate;
     std::istringstream layers(file.metadata().at("layers"));
     for (std::string layer; std::getline(layers >> std::ws, layer, ',');) {
       spec.layers.push_back(layer);
@@ -125,7 +126,8 @@ TEST_P(GoldenTest, ReferenceInFloat) {
 TEST_P(GoldenTest, Cpu) { Compare(Golden(GetParam()), *MakeCpuBackend(), 1e-5); }
 
 INSTANTIATE_TEST_SUITE_P(Nets, GoldenTest,
-                         ::testing::Values("minatar", "mlp", "lstm", "norm", "deep_lstm"),
+                         ::testing::Values("minatar", "mlp", "lstm", "norm", "deep_lstm", "gru",
+                                           "residual", "separate"),
                          [](const auto& net) { return std::string(net.param); });
 
 }  // namespace

@@ -163,5 +163,46 @@ TEST_F(GradientsTest, ConvByHand) {
   EXPECT_EQ(dx, (Vector{10, 1, 1000, 100, 0}));
 }
 
+// Windows of 3 cells every 2 over (4, 9, 9, 1, 2, 7), one cell outside at each end: (., 4, 9),
+// (9, 9, 1), (1, 2, 7). Of equal cells the first is taken.
+TEST_F(GradientsTest, MaxPoolByHand) {
+  const PoolShape shape{.height = 6, .kernel_height = 3, .stride = 2, .top = 1, .out_height = 3};
+  const Vector x{4, 9, 9, 1, 2, 7}, dy{1, 10, 100};
+  Vector y(3), dx(6);
+  std::vector<std::int32_t> taken(3);
+  backend_->MaxPoolForward(
+      {.shape = shape, .n = 1, .x = x.data(), .y = y.data(), .taken = taken.data()});
+  EXPECT_EQ(y, (Vector{9, 9, 7}));
+  EXPECT_EQ(taken, (std::vector<std::int32_t>{1, 1, 5}));
+  backend_->MaxPoolBackward(
+      {.shape = shape, .n = 1, .dy = dy.data(), .taken = taken.data(), .dx = dx.data()});
+  EXPECT_EQ(dx, (Vector{0, 11, 0, 0, 0, 100}));
+}
+
+TEST_F(GradientsTest, ANanIsTheLargest) {
+  const PoolShape shape{.height = 4, .kernel_height = 4};
+  const Vector x{4, NAN, 9, 1};
+  Vector y(1);
+  std::vector<std::int32_t> taken(1);
+  backend_->MaxPoolForward(
+      {.shape = shape, .n = 1, .x = x.data(), .y = y.data(), .taken = taken.data()});
+  EXPECT_TRUE(std::isnan(y[0]));
+}
+
+// (1, -2) with one zero in front and two behind.
+TEST_F(GradientsTest, PadAndCropByHand) {
+  const PadShape shape{.height = 2, .top = 1, .bottom = 2};
+  const Vector x{1, -2}, dy{1, 2, 3, 4, 5};
+  Vector y(5), dx(2);
+  backend_->Pad(
+      {.shape = shape, .n = 1, .x = x.data(), .activation = Activation::kRelu, .y = y.data()});
+  EXPECT_EQ(y, (Vector{0, 1, 0, 0, 0}));
+  backend_->Pad({.shape = shape, .n = 1, .x = x.data(), .y = y.data()});
+  EXPECT_EQ(y, (Vector{0, 1, -2, 0, 0}));
+  backend_->Crop(
+      {.shape = shape, .n = 1, .dy = dy.data(), .relu_output = x.data(), .dx = dx.data()});
+  EXPECT_EQ(dx, (Vector{2, 0}));
+}
+
 }  // namespace
 }  // namespace starling::net

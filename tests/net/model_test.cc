@@ -141,6 +141,46 @@ TEST(ModelTest, TheAtariNetsAreThePapers) {
                 (7 * 7 * 64 + 1) * 512 + (512 + 1) * 6 + (512 + 1) * 1);
 }
 
+// 84 -> 42 -> 21 -> 11 cells a side; a section is a convolution and four more in two blocks.
+TEST(ModelTest, TheImpalaNetIsThePapers) {
+  const auto section = [](std::size_t in, std::size_t out) {
+    return (9 * in + 1) * out + 4 * (9 * out + 1) * out;
+  };
+  EXPECT_EQ(WeightsOf({NetKind::kImpala, {256}, 84, 84, 4, 6}),
+            section(4, 16) + section(16, 32) + section(32, 32) + (11 * 11 * 32 + 1) * 256 +
+                (256 + 1) * 6 + (256 + 1) * 1);
+}
+
+TEST(ModelTest, ASeparateCriticIsASecondStack) {
+  const auto backend = MakeReferenceBackend<float>();
+  ModelSpec spec{NetKind::kMlp, {4}, 1, 1, 3, 2};
+  spec.critic = Critic::kSeparate;
+  const auto model = MakeModel(spec, *backend, {.envs = 2});
+  std::vector<std::string> names;
+  for (const Parameter& p : model->layout().parameters()) names.push_back(p.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"fc1.weight", "fc1.bias", "policy.weight",
+                                             "policy.bias", "critic.fc1.weight", "critic.fc1.bias",
+                                             "value.weight", "value.bias"}));
+  // The value head moves the critic's layers alone, the policy head the actor's.
+  RandomStream random(StreamId{.seed = 69});
+  const auto parameters = RandomParameters<float>(model->layout(), random);
+  Observe(*model, Normals<float>(random, 6));
+  model->Forward(parameters, 0);
+  const auto moved = [&](float dlogit, float dvalue) {
+    std::vector<float> gradient(parameters.size());
+    model->Backward(parameters, 1, std::vector<float>(4, dlogit), std::vector<float>(2, dvalue),
+                    gradient);
+    std::vector<std::string> found;
+    for (const Parameter& p : model->layout().parameters()) {
+      const auto own = std::span(gradient).subspan(p.offset, p.size);
+      if (std::ranges::any_of(own, [](float g) { return g != 0; })) found.push_back(p.name);
+    }
+    return found;
+  };
+  EXPECT_EQ(moved(1, 0), std::vector(names.begin(), names.begin() + 4));
+  EXPECT_EQ(moved(0, 1), std::vector(names.begin() + 4, names.end()));
+}
+
 // Layers "..." over a picture or a row of numbers.
 ModelSpec Stack(std::vector<std::string> layers, int height, int width, int channels) {
   ModelSpec spec{NetKind::kLayers, {}, height, width, channels, 3};
@@ -162,17 +202,29 @@ TEST(ModelTest, GradientOfAnyStackAgainstCentralDifferences) {
       {"linear 4", "relu", "lstm 3"},
       {"lstm 2", "relu", "lstm 4", "tanh", "linear 3", "relu"},
       {"layer_norm", "relu", "layer_norm", "lstm 5", "layer_norm"},
+      {"gru 3"},
+      {"linear 4", "relu", "gru 3"},
+      {"gru 2", "relu", "lstm 4", "tanh", "gru 3", "relu"},
+      {"residual 1x1", "relu", "residual 3x3", "tanh"},
   };
   for (const auto& layers : flat) {
     for (int trial = 0; trial < 4; ++trial) {
       SCOPED_TRACE(::testing::PrintToString(layers));
       ProveGradient(Stack(layers, 1, 1, Between(random, 4, 6)), random, kBent);
       ProveGradient(Stack(layers, 3, 1, Between(random, 2, 3)), random, kBent);
+      ModelSpec two = Stack(layers, 2, 1, 2);
+      two.critic = Critic::kSeparate;
+      ProveGradient(two, random, kBent);
     }
   }
   const std::vector<std::vector<std::string>> pictures = {
       {"conv 2 2x3", "layer_norm", "relu", "conv 3 2x1/2", "relu", "lstm 2"},
       {"relu", "conv 2 2x2", "tanh", "conv 1 1x1", "linear 3", "relu"},
+      {"conv 2 3x3 same", "max_pool 3x3/2 same", "residual 3x3", "residual 1x3", "relu",
+       "linear 3"},
+      {"residual 3x2", "conv 3 2x3/2 same", "relu", "max_pool 2x2", "relu", "residual 3x3", "relu"},
+      {"relu", "residual 3x3", "max_pool 1x2/3 same", "layer_norm", "conv 2 4x4 same", "tanh"},
+      {"relu", "max_pool 2x2", "gru 3"},
   };
   for (const auto& layers : pictures) ProveGradient(Stack(layers, 5, 5, 2), random, kBent);
 }
@@ -181,27 +233,30 @@ TEST(ModelTest, GradientOfAnyStackAgainstCentralDifferences) {
 TEST(ModelTest, AnEndForgets) {
   RandomStream random(StreamId{.seed = 67});
   const auto backend = MakeCpuBackend();
-  const auto model = MakeModel(Stack({"lstm 16"}, 1, 1, 4), *backend, {.envs = 2, .steps = 3});
-  const auto parameters = RandomParameters<float>(model->layout(), random);
-  const auto play = [&](bool reset) {
-    for (float& cell : model->observations().first(2 * 4)) cell = random.Normal();  // of step 0
-    std::ranges::fill(model->observations().subspan(2 * 4), 0.5f);
-    model->resets()[2] = reset;  // env 0, step 1
-    for (int t = 0; t < 3; ++t) model->Forward(parameters, t);
-    return Copy(model->values());
-  };
-  const std::vector<float> first = play(true), again = play(true), remembered = play(false);
-  EXPECT_EQ(first[2], again[2]);
-  EXPECT_EQ(first[4], again[4]);
-  EXPECT_NE(first[3], again[3]);  // env 1 remembers
-  EXPECT_NE(remembered[2], again[2]);
+  for (const char* layer : {"lstm 16", "gru 16"}) {
+    const auto model = MakeModel(Stack({layer}, 1, 1, 4), *backend, {.envs = 2, .steps = 3});
+    const auto parameters = RandomParameters<float>(model->layout(), random);
+    const auto play = [&](bool reset) {
+      for (float& cell : model->observations().first(2 * 4)) cell = random.Normal();  // of step 0
+      std::ranges::fill(model->observations().subspan(2 * 4), 0.5f);
+      model->resets()[2] = reset;  // env 0, step 1
+      for (int t = 0; t < 3; ++t) model->Forward(parameters, t);
+      return Copy(model->values());
+    };
+    const std::vector<float> first = play(true), again = play(true), remembered = play(false);
+    EXPECT_EQ(first[2], again[2]);
+    EXPECT_EQ(first[4], again[4]);
+    EXPECT_NE(first[3], again[3]);  // env 1 remembers
+    EXPECT_NE(remembered[2], again[2]);
+  }
 }
 
 // Two unrolls of two steps equal one of four.
 TEST(ModelTest, TheStateIsCarriedFromUnrollToUnroll) {
   RandomStream random(StreamId{.seed = 68});
   const auto backend = MakeCpuBackend();
-  const ModelSpec spec = Stack({"linear 16", "relu", "lstm 16"}, 1, 1, 3);
+  ModelSpec spec = Stack({"linear 16", "relu", "lstm 16", "gru 16"}, 1, 1, 3);
+  spec.critic = Critic::kSeparate;
   const auto whole = MakeModel(spec, *backend, {.envs = 2, .steps = 4});
   const auto parts = MakeModel(spec, *backend, {.envs = 2, .steps = 3});
   const auto parameters = RandomParameters<float>(whole->layout(), random);
@@ -288,7 +343,10 @@ TEST(ModelTest, CpuAgainstReference) {
           ModelSpec{NetKind::kMlp, {64, 32}, 1, 10, 5, 3}, ModelSpec{NetKind::kMlp, {}, 4, 4, 2, 4},
           ModelSpec{NetKind::kAtariLstm, {32}, 44, 36, 2, 3},
           Stack({"linear 48", "layer_norm", "relu", "lstm 32", "tanh"}, 1, 10, 5),
-          Stack({"conv 16 3x3", "relu", "layer_norm", "lstm 17"}, 8, 7, 3)}) {
+          Stack({"conv 16 3x3", "relu", "layer_norm", "lstm 17"}, 8, 7, 3),
+          Stack({"linear 48", "relu", "gru 32", "gru 9"}, 1, 10, 5),
+          // Small: of many relus, one would be at its bend, where rounding decides.
+          ModelSpec{NetKind::kImpala, {32}, 9, 8, 2, 3}}) {
       for (const int rows : {1, 15}) {
         SCOPED_TRACE(::testing::Message()
                      << NameOf(spec.kind) << " density " << density << " rows " << rows);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "net/model.h"
 #include "tests/net/arrays.h"
@@ -169,11 +170,59 @@ TEST(InitialParametersTest, HeadsScalesAndForgetGatesAreTheSameInEveryWay) {
   }
 }
 
+// The layers of a separate critic begin as those of the actor do.
+TEST(InitialParametersTest, ACriticIsNamedForNothing) {
+  ParameterLayout layout;
+  layout.Add("critic.norm1.bias", {32});
+  layout.Add("critic.lstm1.input_weight", {16, 32});
+  layout.Add("critic.lstm1.bias", {32});
+  layout.Add("critic.fc1.weight", {8, 4});
+  const std::vector<float> all = InitialParameters(layout, 7, Initialisation::kFanIn);
+  EXPECT_EQ(Deviation(Of(all, layout.Find("critic.norm1.bias"))), 0);
+  for (const float bias : Of(all, layout.Find("critic.lstm1.bias")).subspan(8, 8)) {
+    EXPECT_EQ(bias, 1.0f);
+  }
+  const std::vector<float> orthogonal = InitialParameters(layout, 7);
+  ExpectOrthogonal(orthogonal, layout.Find("critic.lstm1.input_weight"), 1.0);
+  ExpectOrthogonal(orthogonal, layout.Find("critic.fc1.weight"), std::sqrt(2.0));
+}
+
 TEST(InitialParametersTest, OrthogonalLstmsKeepLengths) {
   const ParameterLayout layout = HiddenLayout();
   const std::vector<float> all = InitialParameters(layout, 7);
   ExpectOrthogonal(all, layout.Find("lstm1.input_weight"), 1.0);
   ExpectOrthogonal(all, layout.Find("lstm1.hidden_weight"), 1.0);
+}
+
+// A weight that is too wide for Gram-Schmidt: it would take 1,100^2 x 1,800 steps. Its vectors are
+// as long as they should be and at right angles, and their numbers are those of uniformly
+// distributed ones: nearly normal, with the fourth moment 3 n / (n + 2) of a coordinate on a sphere.
+TEST(InitialParametersTest, WideWeightsAreOrthogonalToo) {
+  constexpr std::size_t kRows = 1100, kColumns = 1800;
+  ParameterLayout layout;
+  layout.Add("fc1.weight", {kRows, kColumns});
+  const std::vector<float> all = InitialParameters(layout, 7);
+  const auto row = [&](std::size_t r) { return std::span(all).subspan(r * kColumns, kColumns); };
+  const auto dot = [](std::span<const float> a, std::span<const float> b) {
+    return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+  };
+  for (const std::size_t r : {0u, 1u, 15u, 16u, 700u, 1099u}) {
+    EXPECT_NEAR(dot(row(r), row(r)), 2.0, 1e-5) << r;
+    for (std::size_t other = 0; other < kRows; other += other < 40 ? 1 : 97) {
+      if (other == r) continue;
+      EXPECT_NEAR(dot(row(r), row(other)), 0, 1e-5) << r << ", " << other;
+    }
+  }
+  double squares = 0, fourth = 0, largest = 0;
+  for (const float value : all) {
+    const double scaled = value * std::sqrt(kColumns / 2.0);
+    squares += scaled * scaled / static_cast<double>(all.size());
+    fourth += scaled * scaled * scaled * scaled / static_cast<double>(all.size());
+    largest = std::max(largest, std::abs(scaled));
+  }
+  EXPECT_NEAR(squares, 1, 1e-4);
+  EXPECT_NEAR(fourth, 3.0 * kColumns / (kColumns + 2), 0.02);
+  EXPECT_LT(largest, 6.5);
 }
 
 TEST(InitialParametersTest, KaimingIsNormalByFanIn) {

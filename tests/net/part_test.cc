@@ -158,6 +158,8 @@ TEST(PartTest, InPiecesTheBackwardPassIsThatOfTheWholeNet) {
       Listed({"conv 3 2x2", "relu", "conv 2 2x2", "layer_norm", "relu", "linear 7", "layer_norm"},
              4, 4, 2),
       Listed({"linear 6", "tanh", "relu", "linear 4", "relu"}),
+      Listed({"residual 3x3", "max_pool 2x2/2 same", "relu", "gru 3", "gru 4"}, 4, 3, 2),
+      Listed({"conv 3 2x2 same", "residual 3x2", "residual 1x1", "relu", "linear 5"}, 4, 4, 2),
   };
   const auto backend = MakeReferenceBackend<double>();
   RandomStream random(StreamId{.seed = 71});

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string>
 
+#include "net/build_layers.h"
 #include "net/model.h"
 #include "tests/support/error_of.h"
 
@@ -25,6 +26,17 @@ TEST(StackTest, ReadsEveryLayer) {
   EXPECT_EQ(ParseLayer("conv 16 3x3").stride, 1);
   EXPECT_EQ(ParseLayer(" linear   128 ").width, 128);
   EXPECT_EQ(ParseLayer("lstm 256").kind, LayerKind::kLstm);
+  EXPECT_EQ(ParseLayer("gru 256").kind, LayerKind::kGru);
+  EXPECT_FALSE(ParseLayer("conv 16 3x3").same);
+  EXPECT_TRUE(ParseLayer("conv 16 3x3/2 same").same);
+  const LayerSpec pool = ParseLayer("max_pool 3x2/2 same");
+  EXPECT_EQ(pool.kind, LayerKind::kMaxPool);
+  EXPECT_EQ(pool.kernel_width, 2);
+  EXPECT_EQ(pool.stride, 2);
+  EXPECT_TRUE(pool.same);
+  const LayerSpec residual = ParseLayer("residual 3x3");
+  EXPECT_EQ(residual.kind, LayerKind::kResidual);
+  EXPECT_TRUE(residual.same);
   EXPECT_EQ(ParseLayer("layer_norm").kind, LayerKind::kLayerNorm);
   EXPECT_EQ(ParseLayer("relu").kind, LayerKind::kRelu);
   EXPECT_EQ(ParseLayer("tanh").kind, LayerKind::kTanh);
@@ -34,7 +46,9 @@ TEST(StackTest, WhatIsNoLayerIsAnsweredWithTheGrammar) {
   std::istringstream texts(
       "|conf 16 3x3|conv 16|conv 16 3|conv 16 3x|conv 16 x3|conv 16 3x3/|conv 16 3x3/0|conv 0 3x3|"
       "conv 16 3x3 4|conv 16 3x3x3|conv -1 3x3|conv 16 257x3|linear|linear 1.5|linear 65537|"
-      "linear 1e3|linear 99999999999999999999|lstm 0|lstm 4 4|relu 5|tanh x");
+      "linear 1e3|linear 99999999999999999999|lstm 0|lstm 4 4|relu 5|tanh x|"
+      "gru|gru 0|conv 16 same|conv same|same|max_pool|max_pool 3|max_pool 16 3x3|residual 3x3/2|"
+      "residual 3x3 same|residual|linear 4 same|relu same");
   for (std::string text; std::getline(texts, text, '|');) {
     EXPECT_THAT(
         ErrorOf([&] { ParseLayer(text); }),
@@ -60,6 +74,25 @@ TEST(StackTest, AKindIsAStack) {
             std::vector<std::string>{"tanh"});
 }
 
+// As many cells as before, or the quotient rounded up; without "same", whole windows only.
+TEST(StackTest, TheSizesOfPictures) {
+  const auto cells = [](const std::string& layer, int height, int width) {
+    ModelSpec spec{NetKind::kLayers, {}, height, width, 3, 1};
+    spec.layers = {layer};
+    const Features output = PlanLayers(spec)[0].output;
+    return std::vector<int>{output.height, output.width, output.channels};
+  };
+  using Sizes = std::vector<int>;
+  EXPECT_EQ(cells("conv 8 3x3", 7, 6), (Sizes{5, 4, 8}));
+  EXPECT_EQ(cells("conv 8 3x3 same", 7, 6), (Sizes{7, 6, 8}));
+  EXPECT_EQ(cells("conv 8 4x2/2 same", 7, 6), (Sizes{4, 3, 8}));
+  EXPECT_EQ(cells("conv 8 1x1/3 same", 7, 6), (Sizes{3, 2, 8}));
+  EXPECT_EQ(cells("max_pool 3x3/2", 7, 6), (Sizes{3, 2, 3}));
+  EXPECT_EQ(cells("max_pool 3x3/2 same", 7, 6), (Sizes{4, 3, 3}));
+  EXPECT_EQ(cells("max_pool 5x5 same", 1, 1), (Sizes{1, 1, 3}));
+  EXPECT_EQ(cells("residual 5x3", 2, 6), (Sizes{2, 6, 3}));
+}
+
 TEST(StackTest, AConvolutionThatDoesNotFitIsNamed) {
   const auto refusal = [](std::vector<std::string> layers, int side) {
     ModelSpec spec{NetKind::kLayers, {}, side, side, 2, 3};
@@ -70,6 +103,8 @@ TEST(StackTest, AConvolutionThatDoesNotFitIsNamed) {
   EXPECT_EQ(refusal({"conv 8 3x3", "relu", "conv 4 2x2/2"}, 4), "");
   EXPECT_EQ(refusal({"conv 8 3x3", "relu", "conv 4 3x3"}, 4),
             "net.layers: \"conv 4 3x3\" convolves 3x3 cells, but gets 2x2 cells at that layer");
+  EXPECT_EQ(refusal({"max_pool 5x5"}, 4),
+            "net.layers: \"max_pool 5x5\" takes 5x5 cells, but gets 4x4 cells");
   EXPECT_EQ(refusal({"conv 8 5x5"}, 4),
             "net.layers: \"conv 8 5x5\" convolves 5x5 cells, but gets 4x4 cells");
   EXPECT_EQ(refusal({"linear 8", "conv 8 3x3"}, 4),

@@ -68,6 +68,26 @@ class BrokenBackend final : public Backend<float> {
     Do("conv backward input", args.dx, args.n * args.shape.in_size(),
        [&] { good_->ConvBackwardInput(args); });
   }
+  void Pad(const PadArgs<float>& args) override {
+    Do("pad", args.y, args.n * args.shape.padded_size(), [&] { good_->Pad(args); });
+  }
+  void Crop(const CropArgs<float>& given) override {
+    const auto args = Masked("crop", given);
+    Do("crop", args.dx, args.n * args.shape.size(), [&] { good_->Crop(args); });
+  }
+  void MaxPoolForward(const MaxPoolForwardArgs<float>& args) override {
+    Do("max pool forward", args.y, args.n * args.shape.out_size(),
+       [&] { good_->MaxPoolForward(args); });
+  }
+  void MaxPoolBackward(const MaxPoolBackwardArgs<float>& given) override {
+    const auto args = Masked("max pool backward", given);
+    Do("max pool backward", args.dx, args.n * args.shape.size(),
+       [&] { good_->MaxPoolBackward(args); });
+  }
+  void Add(const AddArgs<float>& given) override {
+    const auto args = Masked("add", given);
+    Do("add", args.y, args.count, [&] { good_->Add(args); });
+  }
   void Activate(Activation activation, int count, const float* x, float* y) override {
     Do("activate", y, count, [&] { good_->Activate(activation, count, x, y); });
   }
@@ -89,6 +109,13 @@ class BrokenBackend final : public Backend<float> {
   void LstmCellBackward(const LstmCellBackwardArgs<float>& args) override {
     Do("lstm cell backward", args.dgates, 4 * args.n * args.hidden,
        [&] { good_->LstmCellBackward(args); });
+  }
+  void GruCellForward(const GruCellForwardArgs<float>& args) override {
+    Do("gru cell forward", args.h, args.n * args.hidden, [&] { good_->GruCellForward(args); });
+  }
+  void GruCellBackward(const GruCellBackwardArgs<float>& args) override {
+    Do("gru cell backward", args.dh_sums, 3 * args.n * args.hidden,
+       [&] { good_->GruCellBackward(args); });
   }
   void KeepState(int width, int n, const std::uint8_t* resets, const float* from,
                  float* to) override {

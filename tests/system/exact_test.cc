@@ -144,7 +144,7 @@ TEST_F(NotExactTest, TakesNoCheckpointsForTheSakeOfARedo) {
 
 const Game kMemory{"Memory",
                    {"env.name=memory/recall", "env.sticky_actions=0.25", "net.kind=layers",
-                    "net.layers=[\"linear 8\", \"lstm 8\"]"}};
+                    "net.layers=[\"linear 8\", \"lstm 8\", \"gru 4\"]", "net.critic=separate"}};
 const Game kPixels{"Pixels",
                    {"env.name=arcade/pong", "env.pixels=true", "net.kind=layers",
                     "net.layers=[\"conv 4 8x8/4\", \"relu\", \"linear 8\"]"}};

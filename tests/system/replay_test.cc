@@ -53,6 +53,10 @@ const Kind kKinds[] = {
     {"MemoryAndTimeLimit",
      {"net.kind=layers", "net.layers=[\"linear 12\", \"layer_norm\", \"tanh\", \"lstm 8\"]",
       "env.time_limit=5"}},
+    {"ResidualGruAndCritic",
+     {"net.kind=layers", "net.critic=separate",
+      "net.layers=[\"conv 8 3x3 same\", \"max_pool 3x3/2 same\", \"residual 3x3\", \"relu\", "
+      "\"linear 16\", \"gru 8\"]"}},
     {"AtAPace", {"env.step_ms=1", "env.step_jitter=0.5"}},
     {"OverTcp", {"wire.endpoint=tcp://127.0.0.1:0"}},
     {"InBf16", {"wire.gradient=bf16", "wire.weights=bf16"}},

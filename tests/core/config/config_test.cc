@@ -275,6 +275,10 @@ TEST(Config, ContradictionsNameBothKeys) {
               ElementsAre(AllOf(StartsWith("x.toml:2:10: net.stages = 2 contradicts loss.kind = "
                                            "\"ppo\""),
                                 HasSubstr("one gradient of an unroll"))));
+  EXPECT_THAT(Mistakes("[net]\nstages = 2\ncritic = \"separate\"\n[actors]\ngroups = 2\n"),
+              ElementsAre(AllOf(
+                  StartsWith("x.toml:3:10: net.critic = \"separate\" contradicts net.stages = 2"),
+                  HasSubstr("stages cut one stack"))));
   EXPECT_THAT(Mistakes("[updates]\nminibatches = 5\n"),
               ElementsAre(AllOf(StartsWith("x.toml:2:15: updates.minibatches = 5 contradicts "
                                            "actors.envs_per_actor = 32"),

@@ -112,7 +112,7 @@ Config RandomConfig(RandomStream& random) {
   const bool staged = config.net.stages > 1;  // then one gradient an unroll, without a ratio
   config.loss.kind = staged ? LossKind::kA2c : LossKind::kPpo;
   if (staged) config.loss.value_clip = 0, config.loss.proximal = Proximal::kBehaviour;
-  if (staged) config.updates.epochs = 1;
+  if (staged) config.updates.epochs = 1, config.net.critic = Critic::kShared;
   config.updates.minibatches = staged ? 1 : 64;
   config.optimizer.kind = OptimizerKind::kRmsProp;
   config.optimizer.warmup_steps = 1;
