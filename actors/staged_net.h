@@ -3,8 +3,8 @@
 // block, stage 0 computes the next one, of another group.
 //
 // The backward pass goes block by block in reverse time, from the last stage down; so a stack of
-// LSTMs is a wavefront. The gradients of weights are one product over all rows and come last: they
-// fill the time in which the lower stages are not finished.
+// recurrent layers is a wavefront. The gradients of weights are one product over all rows and come
+// last: they fill the time in which the lower stages are not finished.
 //
 // To its owner it is a net in the memory of stage 0: observations go in there, logits and values
 // come back there, parameters and gradient are whole and there. Between stages, activations and

@@ -155,7 +155,8 @@ std::vector<Product> ProductsOf(const net::ModelSpec& spec, int envs, int steps)
   net::ConvShape below{.height = spec.height, .width = spec.width, .in_channels = spec.channels};
   for (const net::LayerSpec& layer : net::LayersOf(spec)) {
     if (layer.kind == LayerKind::kRelu || layer.kind == LayerKind::kTanh) continue;
-    CHECK(layer.kind == LayerKind::kConv || layer.kind == LayerKind::kLinear, "{}", layer.text);
+    CHECK((layer.kind == LayerKind::kConv && !layer.same) || layer.kind == LayerKind::kLinear, "{}",
+          layer.text);
     if (layer.kind == LayerKind::kConv) {
       below.kernel_height = layer.kernel_height;
       below.kernel_width = layer.kernel_width;

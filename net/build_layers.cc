@@ -82,7 +82,7 @@ PoolShape PoolOf(const LayerSpec& layer, const Features& input) {
   const std::string where = first ? "" : " at that layer";
   if (spec.kind == NetKind::kLayers) {
     throw UserError(fmt::format("net.layers: \"{}\" {} {}x{} cells, but gets {}{}", layer.text,
-                                layer.kind == LayerKind::kConv ? "convolves" : "takes",
+                                layer.kind == LayerKind::kMaxPool ? "takes" : "convolves",
                                 layer.kernel_height, layer.kernel_width, found, where),
                     "net.layers");
   }
@@ -97,6 +97,10 @@ PoolShape PoolOf(const LayerSpec& layer, const Features& input) {
       "net.kind");
 }
 
+// Whether a kernel, or a window, suits a side. With zeros around, each of its cells must meet one
+// of the picture.
+bool Fits(int kernel, int side, bool same) { return kernel <= (same ? 2 * side - 1 : side); }
+
 // The shape of a layer's output.
 Features After(const ModelSpec& spec, const LayerSpec& layer, const Features& input, bool first) {
   switch (layer.kind) {
@@ -104,7 +108,8 @@ Features After(const ModelSpec& spec, const LayerSpec& layer, const Features& in
     case LayerKind::kMaxPool:
     case LayerKind::kResidual: {
       const ConvShape shape = ShapeOf(layer, input);
-      if (shape.height < shape.kernel_height || shape.width < shape.kernel_width) {
+      if (!Fits(layer.kernel_height, input.height, layer.same) ||
+          !Fits(layer.kernel_width, input.width, layer.same)) {
         RefuseConv(spec, layer, input, first);
       }
       return {shape.out_height(), shape.out_width(), shape.out_channels};
@@ -212,6 +217,21 @@ std::vector<PlannedLayer> PlanLayers(const ModelSpec& spec) {
   return layers;
 }
 
+// The arrays of a layer of pictures: its weight, the patches of one sample (net/cpu), and the
+// padded pictures of all rows. None of these sizes is known to fit into an int yet.
+void CheckPictures(const PlannedLayer& layer, std::int64_t rows) {
+  constexpr const char* kSmaller = "take fewer channels or a smaller kernel in its net.layers";
+  const LayerSpec& spec = layer.spec;
+  const PadShape pad = PadOf(spec, layer.input);
+  const std::int64_t channels = layer.input.channels;
+  if (spec.kind != LayerKind::kMaxPool) {
+    const std::int64_t patch = channels * spec.kernel_height * spec.kernel_width;
+    CheckCounted(patch, layer.output.channels, kSmaller);
+    CheckCounted(patch, layer.output.height * layer.output.width, kSmaller);
+  }
+  CheckCounted(rows, channels * pad.padded_height() * pad.padded_width(), kFewerSamples);
+}
+
 void CheckCounts(const ModelSpec& spec, const std::vector<PlannedLayer>& layers,
                  const Batch& batch) {
   const std::int64_t rows = std::int64_t{batch.envs} * batch.steps;
@@ -226,7 +246,7 @@ void CheckCounts(const ModelSpec& spec, const std::vector<PlannedLayer>& layers,
                    listed ? "make its net.layers narrower" : "make net.hidden narrower");
     }
     CheckCounted(rows, std::int64_t{gates} * size, kFewerSamples);
-    CheckCounted(rows, PadOf(layer.spec, layer.input).padded_size(), kFewerSamples);
+    if (IsOfPictures(kind)) CheckPictures(layer, rows);
   }
 }
 

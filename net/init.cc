@@ -80,8 +80,8 @@ std::vector<Rotation> RandomRotations(std::size_t length, RandomStream& random) 
   return rotations;
 }
 
-// Like GramSchmidt, nearly uniformly distributed, in count length log(length) steps: the images of
-// unit vectors under random rotations, a few at a time that fit into a cache.
+// Like GramSchmidt, each vector nearly uniformly distributed, in count length log(length) steps:
+// the images of unit vectors under random rotations, a few at a time.
 std::vector<Vector> RotatedUnitVectors(std::size_t count, std::size_t length,
                                        RandomStream& random) {
   constexpr std::size_t kTogether = 16;
@@ -110,8 +110,10 @@ std::vector<Vector> RotatedUnitVectors(std::size_t count, std::size_t length,
 std::vector<Vector> OrthonormalVectors(std::size_t count, std::size_t length,
                                        RandomStream& random) {
   constexpr std::size_t kMostSteps = std::size_t{1} << 31;  // seconds of Gram-Schmidt
-  return count * count * length <= kMostSteps ? GramSchmidt(count, length, random)
-                                              : RotatedUnitVectors(count, length, random);
+  constexpr std::size_t kFew = 256;  // that would take less than all the rotations
+  return count <= kFew || count * count * length <= kMostSteps
+             ? GramSchmidt(count, length, random)
+             : RotatedUnitVectors(count, length, random);
 }
 
 // The layers of a separate critic start like those of the actor.

@@ -41,6 +41,9 @@ enum class LayerKind : std::uint8_t {
   kRelu,
   kTanh
 };
+inline bool IsOfPictures(LayerKind kind) {  // with a kernel, or windows
+  return kind == LayerKind::kConv || kind == LayerKind::kMaxPool || kind == LayerKind::kResidual;
+}
 inline bool IsRecurrent(LayerKind kind) {
   return kind == LayerKind::kLstm || kind == LayerKind::kGru;
 }
@@ -50,7 +53,7 @@ struct LayerSpec {
   std::string text;  // as the operator wrote it
   int width = 0;     // output channels of a convolution, else output features
   int kernel_height = 1, kernel_width = 1, stride = 1;  // of a convolution, or a window
-  bool same = false;  // zeros around the picture, as many as make ceil(side / stride) cells
+  bool same = false;  // with zeros around the picture: an output of ceil(side / stride)
 };
 
 // Throws UserError, with the grammar, if `text` is no layer.

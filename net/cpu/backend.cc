@@ -93,7 +93,7 @@ class CpuBackend final : public Backend<float> {
   }
 
   // Returns nullptr if sparse convolution cannot handle `shape`. A linear search, because a net has
-  // only one or two shapes.
+  // only a few shapes.
   cpu::SparseConv* SparseFor(const ConvShape& shape) {
     if (!cpu::SparseConv::Fits(shape)) return nullptr;
     const auto found = std::find_if(sparse_.begin(), sparse_.end(),

@@ -27,7 +27,8 @@ class Gru final : public Layer<T> {
         dh_sums_(At(3 * context.rows), context.backend.memory()),
         h_in_(At(context.rows), context.backend.memory()),
         carried_(At(context.envs), context.backend.memory()),
-        dh_(At(context.envs), context.backend.memory()) {}
+        dh_(At(context.envs), context.backend.memory()),
+        through_sums_(At(context.envs), context.backend.memory()) {}
 
   void Forward(const T* p, const Step& step, const T* x) override {
     T *const gates = gates_.data() + At(3 * step.row), *const h_in = h_in_.data() + At(step.row);
@@ -78,8 +79,11 @@ class Gru final : public Layer<T> {
                                         .n = step.envs,
                                         .w = p + hidden_weight_,
                                         .dy = dh_sums,
-                                        .put = Put::kAdd,
-                                        .dx = dh.data()});
+                                        .dx = through_sums_.data() + At(step.first)});
+    this->backend_.Add({.count = step.envs * width_,
+                        .a = dh.data(),
+                        .b = through_sums_.data() + At(step.first),
+                        .y = dh.data()});
     this->backend_.KeepState(width_, step.envs, step.resets, dh.data(), dh.data());
   }
 
@@ -128,7 +132,7 @@ class Gru final : public Layer<T> {
   Buffer<T> dx_sums_, dh_sums_;  // (rows, 3 width)
   Buffer<T> h_in_;               // (rows, width); h is the output
   Buffer<T> carried_;            // (envs, width): the state before row 0
-  Buffer<T> dh_;                 // (envs, width)
+  Buffer<T> dh_, through_sums_;  // (envs, width)
 };
 
 }  // namespace starling::net

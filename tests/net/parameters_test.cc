@@ -196,7 +196,8 @@ TEST(InitialParametersTest, OrthogonalLstmsKeepLengths) {
 
 // A weight that is too wide for Gram-Schmidt: it would take 1,100^2 x 1,800 steps. Its vectors are
 // as long as they should be and at right angles, and their numbers are those of uniformly
-// distributed ones: nearly normal, with the fourth moment 3 n / (n + 2) of a coordinate on a sphere.
+// distributed ones: nearly normal, with the fourth moment 3 n / (n + 2) of a coordinate on a
+// sphere.
 TEST(InitialParametersTest, WideWeightsAreOrthogonalToo) {
   constexpr std::size_t kRows = 1100, kColumns = 1800;
   ParameterLayout layout;

@@ -89,8 +89,8 @@ TEST(StackTest, TheSizesOfPictures) {
   EXPECT_EQ(cells("conv 8 1x1/3 same", 7, 6), (Sizes{3, 2, 8}));
   EXPECT_EQ(cells("max_pool 3x3/2", 7, 6), (Sizes{3, 2, 3}));
   EXPECT_EQ(cells("max_pool 3x3/2 same", 7, 6), (Sizes{4, 3, 3}));
-  EXPECT_EQ(cells("max_pool 5x5 same", 1, 1), (Sizes{1, 1, 3}));
-  EXPECT_EQ(cells("residual 5x3", 2, 6), (Sizes{2, 6, 3}));
+  EXPECT_EQ(cells("max_pool 3x1 same", 2, 1), (Sizes{2, 1, 3}));
+  EXPECT_EQ(cells("residual 3x5", 2, 6), (Sizes{2, 6, 3}));
 }
 
 TEST(StackTest, AConvolutionThatDoesNotFitIsNamed) {
@@ -105,6 +105,13 @@ TEST(StackTest, AConvolutionThatDoesNotFitIsNamed) {
             "net.layers: \"conv 4 3x3\" convolves 3x3 cells, but gets 2x2 cells at that layer");
   EXPECT_EQ(refusal({"max_pool 5x5"}, 4),
             "net.layers: \"max_pool 5x5\" takes 5x5 cells, but gets 4x4 cells");
+  EXPECT_EQ(refusal({"residual 7x7"}, 4), "");
+  EXPECT_EQ(refusal({"residual 8x8"}, 4),
+            "net.layers: \"residual 8x8\" convolves 8x8 cells, but gets 4x4 cells");
+  EXPECT_EQ(
+      refusal({"linear 8", "max_pool 2x2 same"}, 4),
+      "net.layers: \"max_pool 2x2 same\" takes 2x2 cells, but gets a row of 8 numbers at that "
+      "layer");
   EXPECT_EQ(refusal({"conv 8 5x5"}, 4),
             "net.layers: \"conv 8 5x5\" convolves 5x5 cells, but gets 4x4 cells");
   EXPECT_EQ(refusal({"linear 8", "conv 8 3x3"}, 4),
