@@ -181,6 +181,21 @@ std::unique_ptr<Layer<T>> Make(const LayerSpec& layer, const LayerContext<T>& co
   return std::make_unique<ActivationLayer<T>>(context, Activation::kTanh);
 }
 
+// The arrays of a layer of pictures: its weight, the patches of one sample (net/cpu), and the
+// padded pictures of all rows. None of these sizes is known to fit into an int yet.
+void CheckPictures(const PlannedLayer& layer, std::int64_t rows) {
+  constexpr const char* kSmaller = "take fewer channels or a smaller kernel in its net.layers";
+  const LayerSpec& spec = layer.spec;
+  const PadShape pad = PadOf(spec, layer.input);
+  const std::int64_t channels = layer.input.channels;
+  if (spec.kind != LayerKind::kMaxPool) {
+    const std::int64_t patch = channels * spec.kernel_height * spec.kernel_width;
+    CheckCounted(patch, layer.output.channels, kSmaller);
+    CheckCounted(patch, layer.output.height * layer.output.width, kSmaller);
+  }
+  CheckCounted(rows, channels * pad.padded_height() * pad.padded_width(), kFewerSamples);
+}
+
 }  // namespace
 
 std::int64_t PlannedLayer::work() const {
@@ -215,21 +230,6 @@ std::vector<PlannedLayer> PlanLayers(const ModelSpec& spec) {
     if (fused) ++i;
   }
   return layers;
-}
-
-// The arrays of a layer of pictures: its weight, the patches of one sample (net/cpu), and the
-// padded pictures of all rows. None of these sizes is known to fit into an int yet.
-void CheckPictures(const PlannedLayer& layer, std::int64_t rows) {
-  constexpr const char* kSmaller = "take fewer channels or a smaller kernel in its net.layers";
-  const LayerSpec& spec = layer.spec;
-  const PadShape pad = PadOf(spec, layer.input);
-  const std::int64_t channels = layer.input.channels;
-  if (spec.kind != LayerKind::kMaxPool) {
-    const std::int64_t patch = channels * spec.kernel_height * spec.kernel_width;
-    CheckCounted(patch, layer.output.channels, kSmaller);
-    CheckCounted(patch, layer.output.height * layer.output.width, kSmaller);
-  }
-  CheckCounted(rows, channels * pad.padded_height() * pad.padded_width(), kFewerSamples);
 }
 
 void CheckCounts(const ModelSpec& spec, const std::vector<PlannedLayer>& layers,
