@@ -193,8 +193,9 @@ void Rollout::SendWeights() {
   model_->TakeWeights(weights_.host.span());
 }
 
-// The next unroll begins with the last observation of this one and the net's memory of that time.
-// The gradients of this one need what it began with, so this waits for the next.
+// An unroll begins with the last observation of the one before and the net's memory of that time.
+// They are moved only when it begins, because the gradients of the one before need its own
+// beginning.
 void Rollout::Carry() {
   if (!std::exchange(played_, false)) return;
   Copy<float>(memory_, Rows(AllOf(0)), Rows(AllOf(unroll_)));

@@ -1,4 +1,4 @@
-// What an engine tells about itself; declared in learner/engine.h.
+// Engine::Status and what it reports; declared in learner/engine.h.
 #include <cmath>
 #include <optional>
 

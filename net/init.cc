@@ -59,9 +59,9 @@ struct Rotation {
 
 // Kac's random walk: each round pairs the coordinates at random and turns each pair by a random
 // angle. The image of a vector becomes uniformly distributed in a multiple of n log n turns (Pillai
-// and Smith 2017), so in a multiple of log n rounds of n / 2. What the sum
-// of the coordinates' fourth powers has too much, 1 at first, is 3/4 of that after each round; here
-// 1 / (300 n) is left, beside the 3 / n of the sphere.
+// and Smith 2017), so in a multiple of log n rounds of n / 2. The sum of the fourth powers of its
+// coordinates is 1 at first and about 3 / n on the sphere; a round leaves 3/4 of the difference,
+// all rounds 1 / (300 n).
 std::vector<Rotation> RandomRotations(std::size_t length, RandomStream& random) {
   const auto rounds =
       static_cast<std::size_t>(std::log(300.0 * static_cast<double>(length)) / std::log(4.0 / 3));
@@ -110,7 +110,7 @@ std::vector<Vector> RotatedUnitVectors(std::size_t count, std::size_t length,
 std::vector<Vector> OrthonormalVectors(std::size_t count, std::size_t length,
                                        RandomStream& random) {
   constexpr std::size_t kMostSteps = std::size_t{1} << 31;  // seconds of Gram-Schmidt
-  constexpr std::size_t kFew = 256;  // that would take less than all the rotations
+  constexpr std::size_t kFew = 256;  // vectors, which take as much memory as the rotations
   return count <= kFew || count * count * length <= kMostSteps
              ? GramSchmidt(count, length, random)
              : RotatedUnitVectors(count, length, random);
@@ -125,8 +125,7 @@ std::string_view WithoutPrefix(std::string_view name) {
 double GainOf(std::string_view name) {
   if (name == "policy.weight") return 0.01;
   if (name == "value.weight") return 1.0;
-  return name.ends_with(".weight") ? std::sqrt(2.0)
-                                   : 1.0;  // those of an lstm or gru end in _weight
+  return name.ends_with(".weight") ? std::sqrt(2.0) : 1.0;  // recurrent ones end in _weight
 }
 
 bool IsHead(std::string_view name) {

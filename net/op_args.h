@@ -207,8 +207,9 @@ struct GruCellBackwardArgs {
   const T* from_h;  // (n, 3 HIDDEN)
   const T* h_in;    // (n, HIDDEN)
   const T* dy;      // (n, HIDDEN): the gradient of h from the layer above
-  T* dh;            // (n, HIDDEN): on entry that of h from the next step; on return that of h_in,
-                    // without what comes through the sums
+  // (n, HIDDEN): on entry the gradient of h from the next step; on return z times that of h, to
+  // which dh_sums by the hidden weights adds the rest of the gradient of h_in.
+  T* dh;
   T *dx_sums, *dh_sums;  // (n, 3 HIDDEN): the gradients of both sums; they differ in m alone
 };
 

@@ -2,17 +2,9 @@
 
 #include <algorithm>
 
+#include "net/masked.h"
+
 namespace starling::net {
-namespace {
-
-// The gradient, or zero where relu_output is not positive.
-template <class T>
-T Kept(const T* relu_output, std::int64_t at, T gradient) {
-  return relu_output != nullptr && !(relu_output[at] > T(0)) ? T(0) : gradient;
-}
-
-}  // namespace
-
 template <class T>
 void Pad(const PadArgs<T>& args) {
   const PadShape& s = args.shape;
@@ -40,7 +32,7 @@ void Crop(const CropArgs<T>& args) {
     const T* from = args.dy + std::int64_t{i} * s.padded_size() + s.top * padded_row;
     for (int line = 0; line < s.height; ++line, from += padded_row) {
       for (int j = 0; j < row; ++j, ++to) {
-        args.dx[to] = Kept(args.relu_output, to, from[s.left * s.channels + j]);
+        args.dx[to] = Masked(args.relu_output, to, from[s.left * s.channels + j]);
       }
     }
   }
@@ -88,14 +80,14 @@ void MaxPoolBackward(const MaxPoolBackwardArgs<T>& args) {
   }
   if (args.relu_output == nullptr) return;
   for (std::int64_t at = 0; at < args.n * size; ++at) {
-    args.dx[at] = Kept(args.relu_output, at, args.dx[at]);
+    args.dx[at] = Masked(args.relu_output, at, args.dx[at]);
   }
 }
 
 template <class T>
 void Add(const AddArgs<T>& args) {
   for (int j = 0; j < args.count; ++j) {
-    args.y[j] = Kept(args.relu_output, j, args.a[j] + args.b[j]);
+    args.y[j] = Masked(args.relu_output, j, args.a[j] + args.b[j]);
   }
 }
 

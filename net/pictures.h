@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "core/cuda/each.h"
 #include "net/op_args.h"
 
 namespace starling::net {
@@ -46,7 +47,7 @@ struct CropArgs {
 template <class T>
 void Crop(const CropArgs<T>& args);
 
-// Windows over a picture; what lies outside of it counts for nothing.
+// Windows over a picture. They may reach beyond it; only the cells inside count.
 struct PoolShape {
   int height = 1, width = 1, channels = 1;  // of the input
   int kernel_height = 1, kernel_width = 1, stride = 1;
@@ -95,7 +96,7 @@ void Add(const AddArgs<T>& args);
 
 // Whether `value` takes the place of `best` as the largest.
 template <class T>
-constexpr bool IsLarger(T value, T best) {
+HOST_DEVICE inline bool IsLarger(T value, T best) {
   return value > best || value != value;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "net/backend.h"
+#include "net/masked.h"
 
 namespace starling::net {
 namespace {
@@ -24,12 +25,6 @@ template <class T>
 T Slope(Activation activation, T y) {
   if (activation == Activation::kTanh) return 1 - y * y;
   return activation == Activation::kRelu && !(y > T(0)) ? T(0) : T(1);
-}
-
-// The gradient, or zero where relu_output is not positive. relu_output is nullptr: no mask.
-template <class T>
-T Masked(const T* relu_output, int at, T gradient) {
-  return relu_output != nullptr && !(relu_output[at] > T(0)) ? T(0) : gradient;
 }
 
 // Calls visit(x_index, w_index, y_index) for every product in y[y_index] += x[x_index] * w[w_index]

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "core/cuda/each.h"
+#include "net/masked.h"
 #include "net/op_args.h"
 
 namespace starling::net::cuda {
@@ -75,11 +76,6 @@ HOST_DEVICE inline T StridedSum(long long first, long long end, long long step, 
 HOST_DEVICE inline float Activated(Activation activation, float value) {
   if (activation == Activation::kTanh) return std::tanh(value);
   return activation == Activation::kRelu && value < 0 ? 0.0f : value;
-}
-
-// The gradient, or zero where relu_output is not positive. relu_output is nullptr: no mask.
-HOST_DEVICE inline float Masked(const float* relu_output, std::int64_t at, float gradient) {
-  return relu_output != nullptr && !(relu_output[at] > 0) ? 0.0f : gradient;
 }
 
 // y (n, columns) = activation(y + bias), after a product.

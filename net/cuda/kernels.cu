@@ -24,7 +24,7 @@ template void ForEach(void*, long long, const bodies::LstmCellBackward&);
 template void ForEach(void*, long long, const bodies::GruCellForward&);
 template void ForEach(void*, long long, const bodies::GruCellBackward&);
 
-// Convolutions, what stands around them, and layers with few outputs.
+// Convolutions with borders and windows, and layers with few outputs.
 template void ForEach(void*, long long, const bodies::Pad&);
 template void ForEach(void*, long long, const bodies::Crop&);
 template void ForEach(void*, long long, const bodies::MaxPoolForward&);

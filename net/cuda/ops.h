@@ -45,25 +45,22 @@ class GpuOps final : public Backend<float> {
   void Pad(const PadArgs<float>& args) override {
     const PadShape& s = args.shape;
     device_.ForEach(Times(args.n, s.padded_size()),
-                    cuda::Pad{args, Divisor(s.channels), Divisor(s.padded_width()),
-                              Divisor(s.padded_height())});
+                    cuda::Pad{args, Places(s.padded_height(), s.padded_width(), s.channels)});
   }
   void Crop(const CropArgs<float>& args) override {
     const PadShape& s = args.shape;
     device_.ForEach(Times(args.n, s.size()),
-                    cuda::Crop{args, Divisor(s.channels), Divisor(s.width), Divisor(s.height)});
+                    cuda::Crop{args, Places(s.height, s.width, s.channels)});
   }
   void MaxPoolForward(const MaxPoolForwardArgs<float>& args) override {
     const PoolShape& s = args.shape;
     device_.ForEach(Times(args.n, s.out_size()),
-                    cuda::MaxPoolForward{args, Divisor(s.channels), Divisor(s.out_width),
-                                         Divisor(s.out_height)});
+                    cuda::MaxPoolForward{args, Places(s.out_height, s.out_width, s.channels)});
   }
   void MaxPoolBackward(const MaxPoolBackwardArgs<float>& args) override {
     const PoolShape& s = args.shape;
-    device_.ForEach(
-        Times(args.n, s.size()),
-        cuda::MaxPoolBackward{args, Divisor(s.channels), Divisor(s.width), Divisor(s.height)});
+    device_.ForEach(Times(args.n, s.size()),
+                    cuda::MaxPoolBackward{args, Places(s.height, s.width, s.channels)});
   }
   void Add(const AddArgs<float>& args) override { device_.ForEach(args.count, cuda::Add{args}); }
 

@@ -7,51 +7,69 @@
 
 namespace starling::net::cuda {
 
+// Where a number lies in pictures (n, height, width, channels).
+struct Place {
+  int sample, line, column, channel;
+};
+
+class Places {
+ public:
+  Places(int height, int width, int channels)
+      : height_(height), width_(width), channels_(channels) {}
+
+  HOST_DEVICE Place At(long long i) const {
+    int rest = static_cast<int>(i);
+    const int channel = channels_.Split(rest), column = width_.Split(rest);
+    const int line = height_.Split(rest);
+    return {rest, line, column, channel};
+  }
+
+ private:
+  Divisor height_, width_, channels_;
+};
+
 struct Pad {
   PadArgs<float> a;
-  Divisor channels, width, height;  // of the padded picture
+  Places padded;
 
   HOST_DEVICE void operator()(long long i) const {
-    int sample = static_cast<int>(i);
     const PadShape& s = a.shape;
-    const int c = channels.Split(sample), column = width.Split(sample) - s.left;
-    const int line = height.Split(sample) - s.top;
+    const Place to = padded.At(i);
+    const int line = to.line - s.top, column = to.column - s.left;
     const bool inside = column >= 0 && column < s.width && line >= 0 && line < s.height;
-    const long long from = ((1ll * sample * s.height + line) * s.width + column) * s.channels + c;
+    const long long from =
+        ((1ll * to.sample * s.height + line) * s.width + column) * s.channels + to.channel;
     a.y[i] = inside ? Activated(a.activation, a.x[from]) : 0.0f;
   }
 };
 
 struct Crop {
   CropArgs<float> a;
-  Divisor channels, width, height;  // of the picture
+  Places picture;
 
   HOST_DEVICE void operator()(long long i) const {
-    int sample = static_cast<int>(i);
     const PadShape& s = a.shape;
-    const int c = channels.Split(sample), column = width.Split(sample) + s.left;
-    const int line = height.Split(sample) + s.top;
-    const long long from =
-        ((1ll * sample * s.padded_height() + line) * s.padded_width() + column) * s.channels + c;
+    const Place to = picture.At(i);
+    const long long line = 1ll * to.sample * s.padded_height() + to.line + s.top;
+    const long long from = (line * s.padded_width() + to.column + s.left) * s.channels + to.channel;
     a.dx[i] = Masked(a.relu_output, i, a.dy[from]);
   }
 };
 
 struct MaxPoolForward {
   MaxPoolForwardArgs<float> a;
-  Divisor channels, width, height;  // of the output
+  Places output;
 
   HOST_DEVICE void operator()(long long i) const {
-    int sample = static_cast<int>(i);
     const PoolShape& s = a.shape;
-    const int c = channels.Split(sample), left = width.Split(sample) * s.stride - s.left;
-    const int top = height.Split(sample) * s.stride - s.top;
-    const float* const x = a.x + 1ll * sample * s.size();
+    const Place to = output.At(i);
+    const int top = to.line * s.stride - s.top, left = to.column * s.stride - s.left;
+    const float* const x = a.x + 1ll * to.sample * s.size();
     int best = -1;
     for (int line = top < 0 ? 0 : top; line < top + s.kernel_height && line < s.height; ++line) {
       for (int column = left < 0 ? 0 : left; column < left + s.kernel_width && column < s.width;
            ++column) {
-        const int cell = (line * s.width + column) * s.channels + c;
+        const int cell = (line * s.width + column) * s.channels + to.channel;
         if (best < 0 || IsLarger(x[cell], x[best])) best = cell;
       }
     }
@@ -62,20 +80,19 @@ struct MaxPoolForward {
 
 struct MaxPoolBackward {
   MaxPoolBackwardArgs<float> a;
-  Divisor channels, width, height;  // of the input
+  Places input;
 
   HOST_DEVICE void operator()(long long i) const {
-    int sample = static_cast<int>(i);
     const PoolShape& s = a.shape;
-    const int c = channels.Split(sample), column = width.Split(sample) + s.left;
-    const int line = height.Split(sample) + s.top;
-    const long long out = 1ll * sample * s.out_size();
-    const int own = static_cast<int>(i - 1ll * sample * s.size());
+    const Place to = input.At(i);
+    const int line = to.line + s.top, column = to.column + s.left;
+    const long long out = 1ll * to.sample * s.out_size();
+    const int own = static_cast<int>(i - 1ll * to.sample * s.size());
     // The windows that hold the cell end at the one that begins at it or before.
     float sum = 0;
     for (int y = First(line, s.kernel_height); y <= line / s.stride && y < s.out_height; ++y) {
       for (int x = First(column, s.kernel_width); x <= column / s.stride && x < s.out_width; ++x) {
-        const long long at = out + (1ll * y * s.out_width + x) * s.channels + c;
+        const long long at = out + (1ll * y * s.out_width + x) * s.channels + to.channel;
         if (a.taken[at] == own) sum += a.dy[at];
       }
     }

@@ -103,8 +103,8 @@ class LayerNorm final : public Layer<T> {
   LayerNorm(const LayerContext<T>& context, bool relu)
       : Layer<T>(context, WithRelu(context.input, relu)),
         width_(context.input.size()),
-        scale_(context.layout.Add(context.name + ".scale", {width_}).offset),
-        bias_(context.layout.Add(context.name + ".bias", {width_}).offset),
+        scale_(context.Add(".scale", {width_})),
+        bias_(context.Add(".bias", {width_})),
         moments_(std::int64_t{2} * context.rows, context.backend.memory()) {}
 
   void Forward(const T* p, const Step& step, const T* x) override {

@@ -17,10 +17,10 @@ class Gru final : public Layer<T> {
         width_(width),
         from_input_{context.input.size(), 3 * width},
         recurrent_{width, 3 * width},
-        input_weight_(Add(context, ".input_weight", {from_input_.in, 3 * width})),
-        bias_(Add(context, ".bias", {3 * width})),
-        hidden_weight_(Add(context, ".hidden_weight", {width, 3 * width})),
-        hidden_bias_(Add(context, ".hidden_bias", {3 * width})),
+        input_weight_(context.Add(".input_weight", {from_input_.in, 3 * width})),
+        bias_(context.Add(".bias", {3 * width})),
+        hidden_weight_(context.Add(".hidden_weight", {width, 3 * width})),
+        hidden_bias_(context.Add(".hidden_bias", {3 * width})),
         gates_(At(3 * context.rows), context.backend.memory()),
         from_h_(At(3 * context.rows), context.backend.memory()),
         dx_sums_(At(3 * context.rows), context.backend.memory()),
@@ -119,10 +119,6 @@ class Gru final : public Layer<T> {
   void AddCarried(std::vector<std::span<T>>& all) override { all.push_back(carried_.span()); }
 
  private:
-  static std::size_t Add(const LayerContext<T>& context, const char* name,
-                         std::vector<std::int64_t> shape) {
-    return context.layout.Add(context.name + name, std::move(shape)).offset;
-  }
   std::size_t At(int rows) const { return std::int64_t{rows} * width_; }
 
   const int width_;

@@ -43,6 +43,11 @@ struct LayerContext {
   std::string name;
   Features input;
   int rows = 1, envs = 1;
+
+  // Adds the parameter NAME + `ending`; returns its offset.
+  std::size_t Add(const char* ending, std::vector<std::int64_t> shape) const {
+    return layout.Add(name + ending, std::move(shape)).offset;
+  }
 };
 
 template <class T>

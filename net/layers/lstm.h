@@ -16,11 +16,9 @@ class Lstm final : public Layer<T> {
         width_(width),
         from_input_{context.input.size(), 4 * width},
         recurrent_{width, 4 * width},
-        input_weight_(
-            context.layout.Add(context.name + ".input_weight", {from_input_.in, 4 * width}).offset),
-        hidden_weight_(
-            context.layout.Add(context.name + ".hidden_weight", {width, 4 * width}).offset),
-        bias_(context.layout.Add(context.name + ".bias", {4 * width}).offset),
+        input_weight_(context.Add(".input_weight", {from_input_.in, 4 * width})),
+        hidden_weight_(context.Add(".hidden_weight", {width, 4 * width})),
+        bias_(context.Add(".bias", {4 * width})),
         gates_(At(4 * context.rows), context.backend.memory()),
         dgates_(At(4 * context.rows), context.backend.memory()),
         h_in_(At(context.rows), context.backend.memory()),
