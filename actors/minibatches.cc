@@ -53,7 +53,7 @@ Minibatches::Minibatches(const Config& config, const net::ModelSpec& spec,
 void Minibatches::Keep(const PlayedUnroll& unroll) {
   if (!ppo_) return;
   backend_.LogProbs({.n = steps_ * all_envs_,
-                     .actions = model_->num_actions(),
+                     .policy = model_->policy(),
                      .logits = unroll.logits.data(),
                      .taken = unroll.taken.data(),
                      .logps = old_logps_.data()});
@@ -113,7 +113,7 @@ void Minibatches::ForwardProximal(std::span<const float> weights, const PlayedUn
     Take(m);
     Forward(weights, unroll);
     backend_.LogProbs({.n = samples(),
-                       .actions = model_->num_actions(),
+                       .policy = model_->policy(),
                        .logits = model_->logits().data(),
                        .rows = rows_.data(),
                        .taken = unroll.taken.data(),

@@ -30,7 +30,7 @@ struct PlayedUnroll {
   std::span<const std::uint8_t> resets;        // (T, B)
   std::vector<std::span<float>> carried;       // before step 0: (B, width) each
   std::span<const float> logits, values;       // (T, B, A), (T, B)
-  std::span<const std::int32_t> taken;         // (T, B)
+  std::span<const std::int32_t> taken;         // (T, B, words)
   std::span<const float> advantages, returns;  // (T, B)
 };
 

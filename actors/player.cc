@@ -21,9 +21,7 @@ Player::Player(const Config& config, std::span<const float> weights, envs::VecEn
 }
 
 Player::Player(envs::VecEnv& env, std::uint64_t seed)
-    : env_(env),
-      count_(env.size()),
-      unseen_(static_cast<std::size_t>(count_) * static_cast<std::size_t>(env.spec().obs_size())) {
+    : env_(env), count_(env.size()), unseen_(static_cast<std::size_t>(count_) * env.spec().row()) {
   Begin(unseen_, seed, Purpose::kAction);
 }
 
@@ -31,9 +29,8 @@ void Player::Begin(std::span<float> observations, std::uint64_t seed, Purpose pu
   const auto n = static_cast<std::size_t>(count_);
   const envs::EnvSeed streams{seed, kPlayerSlot, 0};
   for (std::size_t i = 0; i < n; ++i) streams_.emplace_back(streams.Stream(i, purpose));
-  uniforms_.resize(n);
   rewards_.resize(n);
-  actions_.resize(n);
+  actions_.resize(n * static_cast<std::size_t>(env_.spec().actions.width()));
   terminals_.resize(n);
   env_.Reset(observations);
 }
@@ -45,23 +42,34 @@ void Player::Step(std::vector<envs::EpisodeEnd>& ended) {
     std::ranges::copy(terminals_, model_->resets().begin());
     model_->Carry(0);
   } else {
-    const auto choices = static_cast<std::uint32_t>(env_.spec().num_actions);
-    for (std::size_t i = 0; i < actions_.size(); ++i) {
-      actions_[i] = static_cast<std::int32_t>(streams_[i].Below(choices));
-    }
+    ActAtRandom();
     env_.Step(actions_, unseen_, rewards_, terminals_);
   }
   env_.TakeEpisodes(ended);
 }
 
+void Player::ActAtRandom() {
+  const envs::EnvSpec& spec = env_.spec();
+  const auto width = static_cast<std::size_t>(spec.actions.width());
+  const auto mask = static_cast<std::size_t>(spec.actions.mask());
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    const auto row = std::span(unseen_).subspan(i * spec.row(), spec.row());
+    RandomAction(spec.actions, row.last(mask), streams_[i],
+                 std::span(actions_).subspan(i * width, width));
+  }
+}
+
 void Player::Act() {
   model_->Forward(weights_, 0);
   if (greedy_) {
-    net::GreedyActions(count_, model_->num_actions(), model_->logits(), actions_);
+    net::GreedyActions(count_, model_->policy(), model_->logits(), actions_);
     return;
   }
-  for (std::size_t i = 0; i < uniforms_.size(); ++i) uniforms_[i] = streams_[i].Uniform();
-  net::SampleActions(count_, model_->num_actions(), model_->logits(), uniforms_, actions_);
+  net::SampleActions<float>({.n = count_,
+                             .policy = model_->policy(),
+                             .logits = model_->logits().data(),
+                             .streams = streams_.data(),
+                             .taken = actions_.data()});
 }
 
 }  // namespace starling::actors

@@ -34,6 +34,7 @@ class Player {
  private:
   void Begin(std::span<float> observations, std::uint64_t seed, Purpose purpose);
   void Act();
+  void ActAtRandom();
 
   envs::VecEnv& env_;
   const int count_;  // of environments
@@ -43,7 +44,7 @@ class Player {
   std::unique_ptr<net::Model<float>> model_;  // null: random actions
   std::vector<float> unseen_;                 // (envs, observation); without a model
   std::vector<RandomStream> streams_;         // one per environment
-  std::vector<float> uniforms_, rewards_;
+  std::vector<float> rewards_;
   std::vector<std::int32_t> actions_;
   std::vector<std::uint8_t> terminals_;
 };

@@ -126,10 +126,10 @@ EnvGroups MakePacedEnvs(const Config& config, const Replica& replica, const envs
 DeviceEnv::DeviceEnv(std::unique_ptr<envs::VecEnv> env, Memory& memory)
     : env_(std::move(env)),
       memory_(memory),
-      actions_(static_cast<std::size_t>(env_->size()), memory.host_side()),
-      observations_(actions_.size() * env_->spec().row(), memory.host_side()),
-      rewards_(actions_.size(), memory.host_side()),
-      terminals_(actions_.size(), memory.host_side()) {}
+      actions_(Envs() * static_cast<std::size_t>(env_->spec().actions.width()), memory.host_side()),
+      observations_(Envs() * env_->spec().row(), memory.host_side()),
+      rewards_(Envs(), memory.host_side()),
+      terminals_(Envs(), memory.host_side()) {}
 
 void DeviceEnv::Reset(std::span<float> observations) {
   memory_.Wait();  // earlier observations may still be on their way

@@ -83,16 +83,17 @@ class DeviceEnv final : public envs::VecEnv {
   void Fields(StateBytes& state) override;
 
  private:
+  std::size_t Envs() const { return static_cast<std::size_t>(env_->size()); }
   void KeepTruncated();
 
   std::unique_ptr<envs::VecEnv> env_;
   Memory& memory_;
   // In memory.host_side(), which the GPU accesses directly.
-  Buffer<std::int32_t> actions_;      // (B)
-  Buffer<float> observations_;        // (B, H, W, C)
+  Buffer<std::int32_t> actions_;      // (B, words)
+  Buffer<float> observations_;        // (B, row)
   Buffer<float> rewards_;             // (B)
   Buffer<std::uint8_t> terminals_;    // (B)
-  Buffer<float> final_observations_;  // (B, H, W, C); empty before the first truncation
+  Buffer<float> final_observations_;  // (B, row); empty before the first truncation
   std::vector<envs::Truncated> truncated_;
 };
 

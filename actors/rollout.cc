@@ -19,9 +19,10 @@ net::ModelSpec ModelSpecOf(const Config& config, const envs::EnvSpec& env) {
           .height = env.height,
           .width = env.width,
           .channels = env.channels,
-          .num_actions = env.num_actions,
+          .actions = env.actions,
           .layers = config.net.layers,
-          .critic = config.net.critic};
+          .critic = config.net.critic,
+          .deviation = config.net.deviation};
 }
 
 namespace {
@@ -81,12 +82,12 @@ Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t life, R
       weights_(model_->layout().size(), memory_),
       loss_weights_(1, memory_),
       action_streams_(Size(envs_), memory_),
-      actions_(Size(unroll_ * envs_), memory_),
-      rewards_(actions_.size(), memory_),
-      advantages_(actions_.size(), memory_),
-      returns_(actions_.size(), memory_),
-      terminals_(actions_.size(), memory_),
-      dlogits_(Size(Samples()) * Size(model_->num_actions()), memory_),
+      actions_(Size(unroll_ * envs_) * Size(spec().actions.width()), memory_),
+      rewards_(Size(unroll_ * envs_), memory_),
+      advantages_(rewards_.size(), memory_),
+      returns_(rewards_.size(), memory_),
+      terminals_(rewards_.size(), memory_),
+      dlogits_(Size(Samples()) * Size(model_->outputs()), memory_),
       dvalues_(Size(Samples()), memory_),
       moments_(1, memory_),
       report_(1, memory_),
@@ -219,11 +220,11 @@ void Rollout::Advantages() {
 }
 
 PlayedUnroll Rollout::Played() {
-  const std::size_t all = actions_.size();
+  const std::size_t all = rewards_.size();
   return {.observations = model_->observations().first(all * spec().row()),
           .resets = model_->resets().first(all),
           .carried = model_->carried(),
-          .logits = model_->logits().first(all * Size(model_->num_actions())),
+          .logits = model_->logits().first(all * Size(model_->outputs())),
           .values = model_->values().first(all),
           .taken = actions_.span(),
           .advantages = advantages_.span(),
@@ -257,7 +258,7 @@ void Rollout::ComputeGradient(std::uint64_t use, std::span<float> to) {
       samples.moments = moments_.data();
     }
     backend.Loss({.n = Samples(),
-                  .actions = model.num_actions(),
+                  .policy = model.policy(),
                   .logits = model.logits().data(),
                   .values = model.values().data(),
                   .samples = samples,

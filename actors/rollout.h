@@ -145,6 +145,7 @@ class Rollout {
   void Observe(int t, int group);
   void Act(int t, int group);
   void Sample(const net::Block& block);
+  std::span<std::int32_t> ActionsOf(const net::Block& block);  // (envs, words)
   void Finish(int t, int group);
   void ForwardFinals(int t, int group);
   void AddFinals(int t, int group);
@@ -189,7 +190,7 @@ class Rollout {
   Mirrored<float> weights_;
   Mirrored<net::LossWeights> loss_weights_;       // (1)
   Mirrored<RandomStream> action_streams_;         // (B)
-  Buffer<std::int32_t> actions_;                  // (T, B)
+  Buffer<std::int32_t> actions_;                  // (T, B, words of an action)
   Buffer<float> rewards_, advantages_, returns_;  // (T, B)
   Buffer<std::uint8_t> terminals_;                // (T, B)
   Buffer<float> dlogits_, dvalues_;               // of a gradient's samples: (n, A), (n)

@@ -21,7 +21,7 @@ Stage::Stage(Replica made, net::Backend<float>& first, const net::PartSpec& spec
       batch_(batch),
       blocks_(batch.steps * groups),
       part_(spec, backend_, batch),
-      has_heads_(spec.num_actions > 0),
+      has_heads_(spec.policy.has_value()),
       weights_(replica_.backend && !memory_.on_host() ? parameters() : 0, memory_),
       gradient_(weights_.size(), memory_),
       dlogits_(part_.logits().size(), memory_),
@@ -69,7 +69,7 @@ void Stage::Forward(std::span<const float> parameters, const NumberedBlock& numb
   }
   // 3. Its output, to the host.
   if (has_heads_) {
-    const std::size_t width = Length(part_.num_actions());
+    const std::size_t width = Length(part_.outputs());
     logits_out_.Fetch(row * width, rows * width);
     values_out_.Fetch(row, rows);
   } else {
@@ -123,7 +123,7 @@ std::span<float> Stage::GradientIn(std::span<float> gradient) {
 
 std::span<const float> Stage::Dlogits(int steps) const {
   if (!has_heads_) return {};
-  return dlogits_.span().first(Length(steps * batch_.envs * part_.num_actions()));
+  return dlogits_.span().first(Length(steps * batch_.envs * part_.outputs()));
 }
 
 std::span<const float> Stage::Dvalues(int steps) const {

@@ -25,7 +25,7 @@ StagedNet::StagedNet(const net::ModelSpec& spec, int stages, const Replica& repl
       groups_(std::move(groups)),
       memory_(replica.backend->memory()),
       whole_(CheckedNet(spec, batch), *replica.backend, {.envs = 0, .steps = 0}),
-      logits_(Length(batch.steps * batch.envs * spec.num_actions), memory_),
+      logits_(Length(batch.steps * batch.envs * spec.actions.outputs()), memory_),
       values_(Length(batch.steps * batch.envs), memory_),
       logits_in_(logits_.span(), memory_),
       values_in_(values_.span(), memory_),
@@ -92,7 +92,7 @@ bool StagedNet::Ready(const net::Block& block) { return pipeline_.Done(jobs_[Row
 
 void StagedNet::Await(const net::Block& block) {
   pipeline_.Wait(jobs_[RowOf(block)]);
-  const std::size_t row = RowOf(block), rows = Length(block.envs), width = Length(num_actions());
+  const std::size_t row = RowOf(block), rows = Length(block.envs), width = Length(outputs());
   const Stage& top = *stages_.back();
   Pass(top.logits_out(), logits_in_, row * width, rows * width);
   Pass(top.values_out(), values_in_, row, rows);

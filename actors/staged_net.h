@@ -44,7 +44,7 @@ class StagedNet final : public net::Model<float> {
   ~StagedNet() override;
 
   const net::ParameterLayout& layout() const override { return whole_.layout(); }
-  int num_actions() const override { return whole_.num_actions(); }
+  net::PolicyShape policy() const override { return whole_.policy(); }
   void TakeWeights(std::span<const float> host) override;
   std::span<float> observations() override;
   std::span<std::uint8_t> resets() override;

@@ -72,11 +72,18 @@ void Rollout::Act(int t, int group) {
   if (!staged_ && t < unroll_) Sample(block);
 }
 
+std::span<std::int32_t> Rollout::ActionsOf(const net::Block& block) {
+  return Of(actions_.span(), block, Index(spec().actions.width()));
+}
+
 void Rollout::Sample(const net::Block& block) {
-  const int actions = model_->num_actions();
+  const net::PolicyShape policy = model_->policy();
   replica_.backend->SampleActions(
-      block.envs, actions, Of(model_->logits(), block, Index(actions)).data(),
-      action_streams_.span().subspan(Index(block.first)).data(), Of(actions_.span(), block).data());
+      {.n = block.envs,
+       .policy = policy,
+       .logits = Of(model_->logits(), block, Index(policy.outputs)).data(),
+       .streams = action_streams_.span().subspan(Index(block.first)).data(),
+       .taken = ActionsOf(block).data()});
 }
 
 // Waits for the net, and begins step t of the group with the actions of its turn t.
@@ -86,7 +93,7 @@ void Rollout::Finish(int t, int group) {
   if (t > 0 && !groups_[Index(group)]->truncated().empty()) AddFinals(t - 1, group);
   if (t == unroll_) return;
   if (staged_) Sample(block);
-  groups_[Index(group)]->StepAsync(Of(actions_.span(), block));
+  groups_[Index(group)]->StepAsync(ActionsOf(block));
 }
 
 // A time limit ends an episode although the game could go on. The value of its final state is added

@@ -145,7 +145,7 @@ std::vector<float> GradientOf(const Config& config) {
   RandomStream random(StreamId{.seed = 1});
   for (float& x : model->observations()) x = random.UniformDouble() < 0.1 ? 1.0f : 0.0f;
   std::vector<float> dvalues(static_cast<std::size_t>(envs * steps)), gradient(weights.size());
-  std::vector<float> dlogits(dvalues.size() * static_cast<std::size_t>(model->num_actions()));
+  std::vector<float> dlogits(dvalues.size() * static_cast<std::size_t>(model->outputs()));
   for (float& value : dvalues) value = random.Normal();
   for (float& value : dlogits) value = random.Normal();
   for (int t = 0; t < steps; ++t) model->Forward(weights, t);

@@ -60,7 +60,7 @@ double WholeNs(Backend<float>& backend, const net::ModelSpec& spec, int envs, in
   std::ranges::copy(initial, here.data());
   Write<float>(memory, weights.span(), here.span());
   const std::size_t rows = Size(envs) * Size(steps);
-  const Buffer<float> dlogits = Noise(rows * Size(spec.num_actions), memory),
+  const Buffer<float> dlogits = Noise(rows * Size(spec.actions.outputs()), memory),
                       dvalues = Noise(rows, memory);
   Buffer<float> gradient(initial.size(), memory);
   return RecordedNs(backend, id, seconds, [&] {
@@ -170,7 +170,7 @@ std::vector<Product> ProductsOf(const net::ModelSpec& spec, int envs, int steps)
       below = {.in_channels = layer.width};
     }
   }
-  add("policy", std::nullopt, {.in = below.in_size(), .out = spec.num_actions});
+  add("policy", std::nullopt, {.in = below.in_size(), .out = spec.actions.outputs()});
   add("value", std::nullopt, {.in = below.in_size(), .out = 1});
   return products;
 }
@@ -199,7 +199,7 @@ net::ModelSpec AtariSpec() {
           .height = 84,
           .width = 84,
           .channels = 4,
-          .num_actions = 6};
+          .actions = ActionSpace::Choice(6)};
 }
 
 }  // namespace starling::bench

@@ -31,7 +31,7 @@ Flops FlopsOf(const net::ModelSpec& spec) {
   WatchedBackend backend;
   const auto model = net::MakeModel<float>(spec, backend, {});
   const std::vector<float> weights(model->layout().size()), dvalue(1),
-      dlogits(static_cast<std::size_t>(model->num_actions()));
+      dlogits(static_cast<std::size_t>(model->outputs()));
   std::vector<float> gradient(weights.size());
   model->Forward(weights, 0);
   const double forward = TotalFlops(backend.TakeCalls());

@@ -126,11 +126,19 @@ class WatchedBackend final : public net::Backend<float> {
                  float* to) override {
     Watch("state kept", n, 0, [&] { inner_->KeepState(width, n, resets, from, to); });
   }
+  void CopyColumns(const net::CopyColumnsArgs<float>& args) override {
+    Watch("columns", args.n, 0, [&] { inner_->CopyColumns(args); });
+  }
+  void SumRows(const net::SumRowsArgs<float>& args) override {
+    Watch("sum of rows", args.n, 0, [&] { inner_->SumRows(args); });
+  }
+  void MaskLogits(const net::MaskLogitsArgs<float>& args) override {
+    Watch("mask", args.n, 0, [&] { inner_->MaskLogits(args); });
+  }
 
   // Those above the net separate its passes.
-  void SampleActions(int n, int actions, const float* logits, RandomStream* streams,
-                     std::int32_t* taken) override {
-    Watch(kSampling, n, 0, [&] { inner_->SampleActions(n, actions, logits, streams, taken); });
+  void SampleActions(const net::SampleActionsArgs<float>& args) override {
+    Watch(kSampling, args.n, 0, [&] { inner_->SampleActions(args); });
   }
   void Loss(const net::LossArgs<float>& args) override {
     Watch(kLoss, args.n, 0, [&] { inner_->Loss(args); });

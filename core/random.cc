@@ -1,8 +1,5 @@
 #include "core/random.h"
 
-#include <cmath>
-#include <numbers>
-
 #include "core/check.h"
 
 namespace starling {
@@ -20,11 +17,6 @@ RandomStream::RandomStream(const StreamId& id)
 
 void RandomStream::FailZeroBound() {
   CheckFailed(__FILE__, __LINE__, "bound >= 1", "Below(0) has no number to give");
-}
-
-float RandomStream::Normal() {
-  const double radius = std::sqrt(-2.0 * std::log(1.0 - UniformDouble()));  // the log of (0, 1]
-  return static_cast<float>(radius * std::cos(2.0 * std::numbers::pi * UniformDouble()));
 }
 
 }  // namespace starling

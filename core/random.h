@@ -5,7 +5,11 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <numbers>
+
+#include "core/cuda/each.h"
 
 namespace starling {
 
@@ -102,7 +106,11 @@ class RandomStream {
     }
     return static_cast<std::uint32_t>(product >> 32);
   }
-  float Normal();  // standard normal (Box-Muller)
+  // Standard normal (Box-Muller).
+  HOST_DEVICE float Normal() {
+    const double radius = std::sqrt(-2.0 * std::log(1.0 - UniformDouble()));  // the log of (0, 1]
+    return static_cast<float>(radius * std::cos(2.0 * std::numbers::pi * UniformDouble()));
+  }
 
   // For core/state_bytes.h.
   template <class State>

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "core/random.h"
@@ -78,10 +79,12 @@ class ScriptedChance {
   std::string mismatch_;
 };
 
-// Returns the action to play for the request `asked`: `last` with the given probability. Always
-// takes exactly one Uniform(), so switching sticky actions off moves no other draw of an episode.
-template <Chance C>
-constexpr int StickyAction(int asked, int last, double probability, C& chance) {
+// Returns the action to play for the request `asked`: `last` with the given probability, as a
+// whole. Always takes exactly one Uniform(), so switching sticky actions off moves no other draw of
+// an episode.
+template <class Action, Chance C>
+constexpr Action StickyAction(const std::type_identity_t<Action>& asked, const Action& last,
+                              double probability, C& chance) {
   return chance.Uniform() < probability ? last : asked;
 }
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "core/action_space.h"
 #include "core/random.h"
 #include "core/state_bytes.h"
 
@@ -22,11 +23,12 @@ namespace starling::envs {
 struct EnvSpec {
   std::string name;
   int height = 1, width = 1, channels = 1;  // observation (H, W, C), C order; vectors are (1, 1, n)
-  int num_actions = 1;
-  std::vector<std::string> action_names;  // num_actions of them
+  ActionSpace actions{};
+  std::vector<std::string> action_names;  // of the values of a single choice; else empty
   float low = 0.0f, high = 1.0f;          // every observed value lies within
   int obs_size() const { return height * width * channels; }
-  std::size_t row() const { return obs_size(); }  // one row of (B, H, W, C)
+  // Numbers of a row of observations: (H, W, C), and behind it the mask of the actions, if any.
+  std::size_t row() const { return obs_size() + actions.mask(); }
 };
 
 // How a step left the episode. For training, every value except kRunning is an end.
@@ -84,8 +86,8 @@ class VecEnv {
 
   // One step in every env. An env that ends is reset at once: its row of `observations` is then the
   // first of the next episode, `terminals` is its End and `rewards` the last reward of the old one.
-  // actions (B), each in [0, num_actions); observations (B, H, W, C); rewards (B); terminals (B):
-  // values of End.
+  // actions (B, width()) words of spec().actions; observations (B, row()); rewards (B); terminals
+  // (B): values of End.
   void Step(std::span<const std::int32_t> actions, std::span<float> observations,
             std::span<float> rewards, std::span<std::uint8_t> terminals) {
     StepAsync(actions);

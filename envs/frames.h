@@ -5,6 +5,7 @@
 // Gymnasium's envs and isolated plug-ins through a child process (envs/bridge), plug-ins directly.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/action_space.h"
 #include "core/check.h"
 #include "core/config/config.h"
 #include "envs/env.h"
@@ -19,11 +21,21 @@
 namespace starling::envs {
 
 struct FrameSpec {
-  EnvSpec env;         // of raw frames
+  EnvSpec env;         // of raw frames, env.row() numbers with the mask of the actions
   bool bytes = false;  // frames are bytes of 0 to 255 (pictures), else floats
   bool lives = false;  // FrameResult::lives is meaningful
   bool saves = false;  // its state can be saved
 };
+
+// The action of no-ops, and the last one before the first: 0 in each word; for a box, the point
+// nearest to that.
+inline std::vector<std::int32_t> RestingAction(const ActionSpace& space) {
+  std::vector<std::int32_t> words(space.width(), 0);
+  for (std::size_t k = 0; space.box() && k < words.size(); ++k) {
+    words[k] = WordOf(std::clamp(0.0f, space.low[k], space.high[k]));
+  }
+  return words;
+}
 
 // Why an env of `spec` cannot be saved, or "": VecEnv::WhyNotSaved.
 std::string WhyNotSaved(const FrameSpec& spec);
@@ -59,6 +71,8 @@ inline Repeat RepeatOf(const EnvConfig& config) {
 
 class FrameEnvs {
  public:
+  // First words of commands that are no actions: choices are not negative, and as floats of a box
+  // -1 to -4 (two are of the worker protocol) are NaNs, which no action contains.
   static constexpr std::int32_t kSkip = -1;   // leave this env as it is
   static constexpr std::int32_t kReset = -2;  // begin an episode
 
@@ -68,11 +82,13 @@ class FrameEnvs {
   virtual int size() const = 0;  // B
   const Repeat& repeat() const { return repeat_; }
 
-  // commands (B): an action in [0, num_actions), kSkip or kReset. An action is played for `frames`
-  // frames, or until the episode ends or (Repeat::stop_at_lost_life) a life is lost. Updates the
-  // result (rewards added up) and the frame of every env that is not skipped. An env whose process
-  // was replaced returns End::kCut and keeps its frame; if that happens during kReset, the episode
-  // has begun in the new process. Throws UserError if an env can no longer be played.
+  // commands (B, width()): the words of an action of spec().env.actions, a box's between its
+  // bounds; or kSkip or kReset in the first word, and anything behind it. An action is played for
+  // `frames` frames, or until the episode ends or (Repeat::stop_at_lost_life) a life is lost.
+  // Updates the result (rewards added up) and the frame of every env that is not skipped. An env
+  // whose process was replaced returns End::kCut and keeps its frame; if that happens during
+  // kReset, the episode has begun in the new process. Throws UserError if an env can no longer be
+  // played.
   //
   // REQUIRES: 1 <= frames <= repeat().frames. The first command of an env, and the first after the
   // end of its episode, is kReset (or kSkip).
@@ -83,14 +99,16 @@ class FrameEnvs {
   // The two halves of Advance: envs in other processes play between them. AdvanceWait must be the
   // next call; results and frames are undefined before it. Both throw as Advance.
   void AdvanceAsync(std::span<const std::int32_t> commands, int frames) {
-    CHECK(static_cast<int>(commands.size()) == size(), "{} commands", commands.size());
+    CHECK(static_cast<int>(commands.size()) == size() * spec().env.actions.width(),
+          "{} words of commands", commands.size());
     CHECK(frames >= 1 && frames <= repeat_.frames, "{} of {} frames", frames, repeat_.frames);
     Play(commands, frames);
   }
   void AdvanceWait() { Take(); }
 
   virtual const FrameResult& result(int env) const = 0;
-  // The newest frame (H, W, C): bytes if spec().bytes, else floats. Valid until the next Advance.
+  // The newest frame (H, W, C), and behind it the mask of the actions, if there is one, not 0 where
+  // a value is allowed: bytes if spec().bytes, else floats. Valid until the next Advance.
   virtual std::span<const std::uint8_t> bytes(int /*env*/) const { return {}; }
   virtual std::span<const float> floats(int env) const = 0;
   // The frame before the newest, if repeat().keep_before. Undefined after a reset and after any end
@@ -161,7 +179,7 @@ class KeptFrames {
   std::size_t Begin(int env, std::size_t which) const { return (env * each_ + which) * row_; }
 
   std::size_t row_ = 0, each_ = 1;
-  std::vector<T> frames_;             // (B, 1 or 2, H, W, C)
+  std::vector<T> frames_;             // (B, 1 or 2, row)
   std::vector<std::uint8_t> newest_;  // (B) index of the newest, 0 or 1
 };
 
@@ -182,10 +200,12 @@ class FramesHere : public FrameEnvs {
         frames_(num_envs, spec_.env.row(), repeat().keep_before) {}
 
   void Play(std::span<const std::int32_t> commands, int frames) override {
+    const auto width = static_cast<std::size_t>(spec_.env.actions.width());
     for (int i = 0; i < size(); ++i) {
-      const std::int32_t command = commands[i];
-      CHECK(command >= kReset && command < spec_.env.num_actions, "command {}", command);
-      if (command != kSkip) results_[i] = Obey(i, command, frames);
+      const auto command = commands.subspan(i * width, width);
+      if (command[0] == kSkip) continue;
+      if (command[0] != kReset) CheckAction(spec_.env.actions, command, i);
+      results_[i] = Obey(i, command, frames);
     }
   }
   // Without the frames.
@@ -194,8 +214,8 @@ class FramesHere : public FrameEnvs {
     for (FrameResult& result : results_) state(result);
   }
   void FrameFields(StateBytes& state) { frames_.Fields(state); }
-  // Obeys an action or kReset.
-  virtual FrameResult Obey(int env, std::int32_t command, int frames) = 0;
+  // Obeys an action, or kReset in command[0]. command (width()).
+  virtual FrameResult Obey(int env, std::span<const std::int32_t> command, int frames) = 0;
   std::span<float> NextFrame(int env) { return frames_.Next(env); }
 
  private:

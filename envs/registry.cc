@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "core/text.h"
 #include "envs/bridge/bridge.h"
@@ -62,14 +64,40 @@ const Entry& Find(const std::string& name) {
                               DidYouMean(name, names), Listed(names)));
 }
 
-// Refuses every key that has no effect on the env.
+// Throws the sentence about a key of `config` that does not fit the env, if it is `wrong`.
+void Refuse(const EnvConfig& config, bool wrong, const char* key, const char* why) {
+  if (!wrong) return;
+  const std::string name = std::string("env.") + key;
+  throw UserError(fmt::format("{}: {} {}; leave it out", name, config.name, why), name);
+}
+
+// Refuses every key that does not fit the actions.
+void CheckFitsActions(const ActionSpace& actions, const EnvConfig& config) {
+  const auto refuse = [&](bool wrong, const char* key, const char* why) {
+    Refuse(config, wrong, key, why);
+  };
+  const bool tanh = config.action_bounds == ActionBounds::kTanh;
+  refuse(tanh && !actions.box(), "action_bounds", "has no box of actions to bound");
+  refuse(tanh && !(std::ranges::all_of(actions.low, Limits) &&
+                   std::ranges::all_of(actions.high, Limits)),
+         "action_bounds", "has actions without a bound, and tanh needs all of them");
+  const bool masked = actions.masked;
+  refuse(masked && config.stack > 1, "stack", "masks actions, and a mask belongs to one frame");
+  refuse(masked && config.pixels, "pixels", "masks actions, and pixels show no mask");
+  refuse(masked && config.max_pool, "max_pool",
+         "masks actions, and the mask of the frame before is out of date");
+  refuse(masked && config.noop_max > 0, "noop_max",
+         "masks actions, and action 0 may be a forbidden one");
+  refuse(masked && config.sticky_actions > 0, "sticky_actions",
+         "masks actions, and a repeated one may be forbidden");
+}
+
+// Refuses every key that has no effect on the env, or cannot have it.
 void CheckFits(const Entry& entry, const FrameSpec& raw, const EnvConfig& config) {
   const EnvConfig standard;
   const bool gym = &entry == &kGym, plugin = &entry == &kPlugin;
   const auto refuse = [&](bool wrong, const char* key, const char* why) {
-    if (!wrong) return;
-    const std::string name = std::string("env.") + key;
-    throw UserError(fmt::format("{}: {} {}; leave it out", name, config.name, why), name);
+    Refuse(config, wrong, key, why);
   };
   refuse(config.life_loss_ends && !raw.lives, "life_loss_ends", "has no lives to lose");
   refuse(config.action_set != standard.action_set && (gym || plugin), "action_set",
@@ -78,6 +106,7 @@ void CheckFits(const Entry& entry, const FrameSpec& raw, const EnvConfig& config
   refuse(!config.options.empty() && !gym, "options",
          "takes none; only Gymnasium's envs have options");
   refuse(config.isolate && !plugin, "isolate", "is not a plug-in");
+  CheckFitsActions(raw.env.actions, config);
 }
 
 }  // namespace

@@ -1,10 +1,13 @@
 #include "envs/sticky.h"
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "envs/bridge/bridge.h"
 #include "envs/chance.h"
+#include "envs/frames.h"
 
 namespace starling::envs {
 namespace {
@@ -24,26 +27,45 @@ double StickyChance(const EnvConfig& config) {
   return config.name.starts_with(std::string(kGymPrefix) + "ALE/") && !ale_does_it ? kAle : 0;
 }
 
-StickyActions::StickyActions(int num_envs, const EnvSeed& seed, double probability)
-    : probability_(probability) {
+StickyActions::StickyActions(int num_envs, const EnvSeed& seed, double probability,
+                             const ActionSpace& actions)
+    : actions_(actions), probability_(probability) {
   for (int i = 0; i < num_envs; ++i) {
-    envs_.push_back({RandomStream(seed.Stream(envs_.size(), Purpose::kSticky))});
+    envs_.push_back({.stream = RandomStream(seed.Stream(envs_.size(), Purpose::kSticky)),
+                     .last = RestingAction(actions)});
   }
 }
 
-void StickyActions::Play(int i, std::int32_t asked, std::span<std::int32_t> frames) {
+void StickyActions::Play(int i, std::span<const std::int32_t> asked,
+                         std::span<std::int32_t> frames) {
   EnvState& env = envs_[i];
-  for (std::int32_t& frame : frames) {
-    RandomChance chance(env.stream);
-    env.last = StickyAction(asked, env.last, probability_, chance);
-    frame = env.last;
+  RandomChance chance(env.stream);
+  for (; !frames.empty(); frames = frames.subspan(asked.size())) {
+    const auto played =
+        StickyAction(asked, std::span<const std::int32_t>(env.last), probability_, chance);
+    std::ranges::copy(played, frames.begin());
+    std::ranges::copy(frames.first(asked.size()), env.last.begin());
   }
 }
 
-void StickyActions::Fields(StateBytes& state, int num_actions) {
+void StickyActions::Fields(StateBytes& state) {
   for (EnvState& env : envs_) {
     state(env.stream);
-    state(env.last, 0, num_actions - 1);
+    ActionFields(state, env.last);
+  }
+}
+
+void StickyActions::ActionFields(StateBytes& state, std::vector<std::int32_t>& action) const {
+  for (std::size_t k = 0; k < action.size(); ++k) {
+    if (!actions_.box()) {
+      state(action[k], 0, actions_.counts[k] - 1);
+      continue;
+    }
+    state(action[k]);
+    const float number = FloatOf(action[k]);
+    if (!std::isfinite(number) || number < actions_.low[k] || number > actions_.high[k]) {
+      throw StateError("the state has a last action that is out of bounds");
+    }
   }
 }
 

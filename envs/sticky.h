@@ -13,28 +13,38 @@
 namespace starling::envs {
 
 // The probability, in every frame, that env `config` repeats its last action. "auto": 0.1 for
-// bundled games; 0.25 for Gymnasium's "ALE/" ids unless env.options lets ALE do it; else 0.
+// bundled games (those with masks make it 0); 0.25 for Gymnasium's "ALE/" ids unless env.options
+// lets ALE do it; else 0.
 double StickyChance(const EnvConfig& config);
 
 class StickyActions {
  public:
+  StickyActions() = default;
   // `probability` in every frame. Env i draws from seed.Stream(i, Purpose::kSticky).
-  StickyActions(int num_envs, const EnvSeed& seed, double probability);
+  StickyActions(int num_envs, const EnvSeed& seed, double probability,
+                const ActionSpace& actions = {});
 
-  // Fills `frames` with the actions of the next frames of env `i` for the request `asked`. Draws
-  // once a frame, ahead of time and in this process, also for frames that are then not played: so
-  // an isolated env plays the same as one in this process. The last action starts as 0 and survives
-  // a reset.
-  void Play(int i, std::int32_t asked, std::span<std::int32_t> frames);
+  // Fills `frames` (frames, width()) with the actions of the next frames of env `i` for the request
+  // `asked` (width()). Draws once a frame, ahead of time and in this process, also for frames that
+  // are then not played: so an isolated env plays the same as one in this process. The last action
+  // starts as RestingAction and survives a reset.
+  void Play(int i, std::span<const std::int32_t> asked, std::span<std::int32_t> frames);
+  // The same for actions of one word.
+  void Play(int i, std::int32_t asked, std::span<std::int32_t> frames) {
+    Play(i, std::span(&asked, 1), frames);
+  }
 
-  void Fields(StateBytes& state, int num_actions);
+  void Fields(StateBytes& state);
 
  private:
   struct EnvState {
     RandomStream stream;
-    std::int32_t last = 0;
+    std::vector<std::int32_t> last;  // (width())
   };
-  double probability_;
+  void ActionFields(StateBytes& state, std::vector<std::int32_t>& action) const;
+
+  ActionSpace actions_;
+  double probability_ = 0;
   std::vector<EnvState> envs_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -100,11 +101,12 @@ void CheckVariant(const EnvSpec& spec, const TraceHeader& header, const std::str
       "{}: recorded from another variant of {}, with shape ({}, {}, {}) and {} actions, ours has "
       "({}, {}, {}) and {}: {}; record the game that we have",
       path, header.game, header.height, header.width, header.channels, header.action_names.size(),
-      spec.height, spec.width, spec.channels, spec.num_actions, Listed(spec.action_names)));
+      spec.height, spec.width, spec.channels, spec.actions.values(), Listed(spec.action_names)));
 }
 
 template <Game G>
 TraceResult Replay(TraceFile& trace, const std::string& path) {
+  static_assert(std::is_same_v<ActionOf<G>, int>, "a recording holds an action as one number");
   const TraceHeader& header = trace.header();
   const EnvSpec spec = G::Spec();
   CheckVariant(spec, header, path);

@@ -11,7 +11,8 @@
 // HEX holds the bits of the (H, W, C) observation in C order, most significant first, filled up
 // with zeros to whole bytes. A draw is [function, arguments, result] of numpy's rand, randint or
 // choice (arguments of a keyword are written ["low", 1]); one that made an array counts as its
-// elements. Play begins with a reset, and a reset follows every end.
+// elements. Play begins with a reset, and a reset follows every end. Only games whose action is a
+// single choice have recordings.
 #pragma once
 
 #include <cstdint>

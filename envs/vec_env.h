@@ -6,9 +6,9 @@
 // episode ended, those of its Reset. So an env's future depends only on its seed, its index and its
 // own actions.
 //
-// Sticky actions: with probability env.sticky_actions a step plays the action of the step before
-// instead of the requested one. That last action starts as 0 and survives a reset. The draw is made
-// even when the probability is 0.
+// Sticky actions: with probability env.sticky_actions a step plays the action of the step before,
+// as a whole, instead of the requested one. That last action starts as 0 and survives a reset. The
+// draw is made even when the probability is 0. "auto" is 0 for a game with a mask.
 #pragma once
 
 #include <algorithm>
@@ -32,16 +32,21 @@ inline bool UsesMinimalActions(const EnvConfig& config) {
   return config.action_set == ActionSet::kMinimal;
 }
 
-// The spec of a game under env.action_set: all of its actions, or only those with an effect.
+// The spec of a game under env.action_set, all of its actions or only those with an effect, and
+// under env.action_bounds.
 template <Game G>
 EnvSpec SpecWith(const EnvConfig& config) {
   EnvSpec spec = G::Spec();
+  CHECK(spec.actions.width() == static_cast<int>(kActionWidth<G>) &&
+            spec.actions.box() == kHasBox<G> && spec.actions.masked == kHasMask<G>,
+        "{}: its actions are not those of its Step", spec.name);
+  if (spec.actions.box()) spec.actions.bounds = config.action_bounds;
   if constexpr (requires { G::kMinimalActions; }) {
     if (UsesMinimalActions(config)) {
       std::vector<std::string> names;
       for (const int action : G::kMinimalActions) names.push_back(spec.action_names[action]);
       spec.action_names = std::move(names);
-      spec.num_actions = static_cast<int>(spec.action_names.size());
+      spec.actions = ActionSpace::Choice(static_cast<int>(spec.action_names.size()));
     }
   }
   return spec;
@@ -49,14 +54,17 @@ EnvSpec SpecWith(const EnvConfig& config) {
 
 template <Game G>
 std::vector<Player<G>> MakePlayers(int num_envs, const EnvSeed& seed, const EnvConfig& config) {
-  const double sticky = StickyChance(config);
+  // A repeated action may be forbidden by now.
+  const bool never = kHasMask<G> && config.sticky_actions < 0;
+  const double sticky = never ? 0 : StickyChance(config);
   CHECK(num_envs >= 1, "num_envs = {}", num_envs);
   CHECK(sticky <= 1, "sticky_actions = {}", sticky);
   std::vector<Player<G>> players;
   for (int i = 0; i < num_envs; ++i) {
     players.push_back({.stream = RandomStream(seed.Stream(players.size(), Purpose::kEnv)),
                        .sticky = sticky,
-                       .minimal = UsesMinimalActions(config)});
+                       .minimal = UsesMinimalActions(config),
+                       .bounds = config.action_bounds});
     if constexpr (requires(G game) { game.ramping; }) players.back().game.ramping = config.ramping;
   }
   return players;
@@ -69,7 +77,7 @@ void GameFields(StateBytes& state, std::span<Seat<G>> seats, std::vector<Episode
   state.Tag("game");
   state.Same(spec.name, "env.name");
   state.Same(seats.size(), "envs");
-  for (Seat<G>& seat : seats) seat.Fields(state, spec.num_actions);
+  for (Seat<G>& seat : seats) seat.Fields(state, spec.actions);
   EpisodeFields(state, episodes, static_cast<int>(seats.size()));
 }
 
@@ -89,7 +97,7 @@ class VecGame final : public VecEnv {
     float* row = observations.data();
     for (Seat<G>& seat : seats_) {
       seat.Restart();
-      seat.player.game.Observe(row);
+      ShowTo(row, spec_.obs_size(), seat.player.game);
       row += spec_.row();
     }
   }
@@ -99,18 +107,18 @@ class VecGame final : public VecEnv {
 
   void StepWait(std::span<float> observations, std::span<float> rewards,
                 std::span<std::uint8_t> terminals) override {
-    CHECK(actions_.size() == seats_.size() && rewards.size() == seats_.size() &&
+    constexpr std::size_t kWidth = kActionWidth<G>;
+    CHECK(actions_.size() == seats_.size() * kWidth && rewards.size() == seats_.size() &&
               terminals.size() == seats_.size() &&
               observations.size() == seats_.size() * spec_.row(),
-          "{} actions, {} observed values, {} rewards, {} terminals for {} envs", actions_.size(),
-          observations.size(), rewards.size(), terminals.size(), seats_.size());
+          "{} words of actions, {} observed values, {} rewards, {} terminals for {} envs",
+          actions_.size(), observations.size(), rewards.size(), terminals.size(), seats_.size());
     float* row = observations.data();
     for (int i = 0; i < size(); ++i, row += spec_.row()) {
-      const std::int32_t action = actions_[i];
-      CHECK(action >= 0 && action < spec_.num_actions, "action {} of env {}, not in [0, {})",
-            action, i, spec_.num_actions);
+      const auto words = actions_.subspan(i * kWidth, kWidth);
+      CheckAction(spec_.actions, words, i);
       Seat<G>& seat = seats_[i];
-      const Outcome outcome = seat.Play(action);
+      const Outcome outcome = seat.Play(ActionFrom<G>(words.data()));
       rewards[i] = outcome.reward;
       terminals[i] = static_cast<std::uint8_t>(outcome.end());
       // An episode that ended is reported and reset before anything is observed.
@@ -118,7 +126,7 @@ class VecGame final : public VecEnv {
         episodes_.push_back({i, seat.episode_return, seat.length});
         seat.Restart();
       }
-      seat.player.game.Observe(row);
+      ShowTo(row, spec_.obs_size(), seat.player.game);
     }
   }
 
@@ -150,23 +158,26 @@ class GameFrames final : public FramesHere {
     state.Tag("game");
     state.Same(G::Spec().name, "env.name");
     for (int i = 0; i < size(); ++i) {
-      players_[i].Fields(state, G::Spec().num_actions);
-      if (state.reading()) players_[i].game.Observe(NextFrame(i).data());
+      players_[i].Fields(state, G::Spec().actions);
+      if (state.reading()) Show(i);
     }
     FramesHere::Fields(state);
   }
 
  private:
-  FrameResult Obey(int i, std::int32_t command, int frames) override {
+  void Show(int i) { ShowTo(NextFrame(i).data(), spec().env.obs_size(), players_[i].game); }
+
+  FrameResult Obey(int i, std::span<const std::int32_t> command, int frames) override {
     Player<G>& player = players_[i];
-    if (command == kReset) {
+    if (command[0] == kReset) {
       player.Restart();
-      player.game.Observe(NextFrame(i).data());
+      Show(i);
       return {};
     }
+    const ActionOf<G> asked = ActionFrom<G>(command.data());  // between the bounds already
     return PlayRepeated(repeat(), frames, 0, [&]() -> FrameResult {
-      const Outcome outcome = player.Play(command);
-      player.game.Observe(NextFrame(i).data());
+      const Outcome outcome = player.Play(asked);
+      Show(i);
       return {.reward = outcome.reward, .end = outcome.end()};
     });
   }

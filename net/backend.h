@@ -18,10 +18,10 @@
 #include "core/config/words.h"
 #include "core/gpu.h"
 #include "core/memory.h"
-#include "core/random.h"
 #include "net/loss.h"
 #include "net/op_args.h"
 #include "net/pictures.h"
+#include "net/rows.h"
 
 namespace starling::net {
 
@@ -56,6 +56,11 @@ class Backend {
   virtual void ConvBackwardWeights(const ConvBackwardWeightsArgs<T>& args) = 0;
   virtual void ConvBackwardInput(const ConvBackwardInputArgs<T>& args) = 0;
 
+  // On rows (net/rows.h). The defaults run on the host.
+  virtual void CopyColumns(const CopyColumnsArgs<T>& args) { net::CopyColumns(args); }
+  virtual void SumRows(const SumRowsArgs<T>& args) { net::SumRows(args); }
+  virtual void MaskLogits(const MaskLogitsArgs<T>& args) { net::MaskLogits(args); }
+
   // Around convolutions (net/pictures.h). The defaults run on the host.
   virtual void Pad(const PadArgs<T>& args) { net::Pad(args); }
   virtual void Crop(const CropArgs<T>& args) { net::Crop(args); }
@@ -85,9 +90,7 @@ class Backend {
 
   // The ops above a net (net/loss.h). The defaults run on the host.
 
-  // taken (n): one action for each row of logits (n, A), by one Uniform of each of streams (n).
-  virtual void SampleActions(int n, int actions, const T* logits, RandomStream* streams,
-                             std::int32_t* taken);
+  virtual void SampleActions(const SampleActionsArgs<T>& args) { net::SampleActions(args); }
   virtual void AddBootstrap(const AddBootstrapArgs<T>& args);
   virtual void Advantages(const AdvantagesArgs<T>& args) { GeneralisedAdvantages(args); }
   virtual void Loss(const LossArgs<T>& args) { ActorCriticLoss(args); }

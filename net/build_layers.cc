@@ -215,7 +215,7 @@ std::int64_t PlannedLayer::work() const {
 }
 
 std::vector<PlannedLayer> PlanLayers(const ModelSpec& spec) {
-  CHECK(spec.height >= 1 && spec.width >= 1 && spec.channels >= 1 && spec.num_actions >= 1);
+  CHECK(spec.height >= 1 && spec.width >= 1 && spec.channels >= 1 && spec.actions.outputs() >= 1);
   const std::vector<LayerSpec> specs = LayersOf(spec);
   std::vector<PlannedLayer> layers;
   Features input{spec.height, spec.width, spec.channels};
@@ -235,7 +235,9 @@ std::vector<PlannedLayer> PlanLayers(const ModelSpec& spec) {
 void CheckCounts(const ModelSpec& spec, const std::vector<PlannedLayer>& layers,
                  const Batch& batch) {
   const std::int64_t rows = std::int64_t{batch.envs} * batch.steps;
-  CheckCounted(rows, Features{spec.height, spec.width, spec.channels}.size(), kFewerSamples);
+  CheckCounted(rows, Features{spec.height, spec.width, spec.channels}.size() + spec.actions.mask(),
+               kFewerSamples);
+  CheckCounted(rows, spec.actions.outputs(), kFewerSamples);
   for (const PlannedLayer& layer : layers) {
     const LayerKind kind = layer.spec.kind;
     const int gates = GatesOf(kind), size = layer.output.size();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "core/error.h"
@@ -45,9 +46,15 @@ std::int64_t MostOf(const std::vector<std::int64_t>& work, const std::vector<std
 }  // namespace
 
 PartSpec WholeNet(const ModelSpec& spec) {
+  if (spec.deviation == Deviation::kPredicted && !spec.actions.box()) {
+    throw UserError(
+        "net.deviation = \"predicted\": the actions are choices, which have no "
+        "deviations; leave it out",
+        "net.deviation");
+  }
   return {.layers = PlanLayers(spec),
           .input = {spec.height, spec.width, spec.channels},
-          .num_actions = spec.num_actions,
+          .policy = PolicySpec{spec.actions, spec.deviation},
           .value = true};
 }
 
@@ -60,6 +67,12 @@ std::vector<PartSpec> CutIntoStages(const ModelSpec& spec, int stages) {
                                 stages, count, count == 1 ? "" : "s"),
                     "net.stages");
   }
+  if (stages > 1 && spec.actions.masked) {
+    throw UserError(
+        "net.stages: the first stage sees which actions are allowed, and the last one "
+        "needs to know; set net.stages = 1 for environments with action masks",
+        "net.stages");
+  }
   // 1. The work of each layer: a forward pass, the gradient of its weights and, but for the first,
   // that of its input. The heads belong to the last.
   std::vector<std::int64_t> work;
@@ -67,7 +80,8 @@ std::vector<PartSpec> CutIntoStages(const ModelSpec& spec, int stages) {
     work.push_back(layer.work() * (work.empty() ? 2 : 3));
   }
   if (!work.empty()) {
-    work.back() += std::int64_t{whole.layers.back().output.size()} * (whole.num_actions + 1) * 3;
+    work.back() +=
+        std::int64_t{whole.layers.back().output.size()} * (spec.actions.outputs() + 1) * 3;
   }
   // 2. The cut whose largest part is smallest. Its size is the work of consecutive layers.
   std::vector<std::size_t> begins{0};
@@ -91,7 +105,7 @@ std::vector<PartSpec> CutIntoStages(const ModelSpec& spec, int stages) {
     parts.push_back({.layers = {first, end},
                      .input = part == 0 ? whole.input : first->input,
                      .first = part == 0,
-                     .num_actions = last ? whole.num_actions : 0,
+                     .policy = last ? whole.policy : std::nullopt,
                      .value = last});
   }
   return parts;

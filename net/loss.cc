@@ -13,53 +13,14 @@
 namespace starling::net {
 namespace {
 
-// The distribution of one sample. All terms are relative to the largest logit: exp cannot overflow,
-// the sum is at least 1 and large logits lose no digits.
-template <class T>
-struct Softmax {
-  T top = 0, log_sum = 0, entropy = 0;
-
-  // Writes the probabilities to p (actions).
-  Softmax(int actions, const T* z, T* p) : top(*std::max_element(z, z + actions)) {
-    T sum = 0, weighted = 0;
-    for (int a = 0; a < actions; ++a) {
-      p[a] = std::exp(z[a] - top);
-      sum += p[a];
-      weighted += p[a] * (z[a] - top);
-    }
-    for (int a = 0; a < actions; ++a) p[a] /= sum;
-    log_sum = std::log(sum);
-    entropy = log_sum - weighted / sum;  // -sum p log p; an action with p = 0 adds 0
+// The action of a row of an unroll. Choices are checked.
+const std::int32_t* TakenAt(const PolicyShape& policy, const std::int32_t* taken, long long row) {
+  const std::int32_t* const words = taken + row * policy.width;
+  for (int k = 0; !policy.box && k < policy.width; ++k) {
+    CHECK(words[k] >= 0 && words[k] < policy.values_of(k), "action {} of {}", words[k],
+          policy.values_of(k));
   }
-  T LogP(T logit) const { return logit - top - log_sum; }
-};
-
-template <class T>
-void Sample(int n, int actions, std::span<const T> logits, std::span<const float> uniforms,
-            std::span<std::int32_t> taken) {
-  const std::size_t samples = n, width = actions;
-  CHECK(logits.size() == samples * width && uniforms.size() == samples && taken.size() == samples);
-  std::vector<T> mass(width);
-  for (std::size_t i = 0; i < samples; ++i) {
-    // 1. The mass of each action, relative to that of the likeliest.
-    const T* const z = &logits[i * width];
-    const T top = *std::max_element(z, z + width);
-    T total = 0;
-    for (int a = 0; a < actions; ++a) {
-      mass[a] = std::exp(z[a] - top);
-      total += mass[a];
-    }
-    // 2. The first action whose cumulated mass exceeds u * total. If rounding lifts u * total to
-    // total, there is none; then the last action with any mass is taken.
-    const T target = uniforms[i] * total;
-    T below = 0;
-    taken[i] = 0;
-    for (int a = 0; a < actions; ++a) {
-      if (mass[a] > T(0)) taken[i] = a;
-      below += mass[a];
-      if (below > target) break;
-    }
-  }
+  return words;
 }
 
 template <class U>
@@ -95,8 +56,8 @@ void GeneralisedAdvantages(const AdvantagesArgs<T>& args) {
 
 template <class T>
 void ActorCriticLoss(const LossArgs<T>& args) {
-  const auto [n, actions, logits, values, samples, weights, dlogits, dvalues, report] = args;
-  CHECK(n >= 1 && actions >= 1, "{} samples of {} actions", n, actions);
+  const auto [n, shape, logits, values, samples, weights, dlogits, dvalues, report] = args;
+  CHECK(n >= 1 && shape.outputs >= 1, "{} samples of {} outputs", n, shape.outputs);
   const T each = static_cast<T>(weights->scale / n);
   const T entropy_weight = static_cast<T>(weights->entropy);
   const T value_slope = static_cast<T>(2 * weights->value_coef);
@@ -104,25 +65,19 @@ void ActorCriticLoss(const LossArgs<T>& args) {
   LossReport total;
   for (int i = 0; i < n; ++i) {
     const long long row = RowOf(samples.rows, i);
-    const int action = samples.taken[row];
-    CHECK(action >= 0 && action < actions, "action {} of {}", action, actions);
-    const T* const z = logits + i * actions;
-    T* const d = dlogits + i * actions;
-    // 1. The terms of the report. Until step 2, d holds the probabilities.
-    const Softmax<T> pi(actions, z, d);
-    const PolicyTerm<T> policy = PolicyTermOf(samples, row, pi.LogP(z[action]), clip);
+    const std::int32_t* const taken = TakenAt(shape, samples.taken, row);
+    T* const d = dlogits + std::int64_t{i} * shape.outputs;
+    // 1. The terms of the report.
+    const RowPolicy<T> pi(shape, logits + std::int64_t{i} * shape.outputs, taken, d);
+    const PolicyTerm<T> policy = PolicyTermOf(samples, row, pi.logp(), clip);
     const ValueTerm<T> value = ValueTermOf(samples, row, values[i], value_clip);
     total.policy_loss += policy.loss;
     total.value_loss += value.loss;
-    total.entropy += pi.entropy;
+    total.entropy += pi.entropy();
     total.kl += policy.kl;
     total.clipped += policy.clipped;
     // 2. The gradient.
-    for (int a = 0; a < actions; ++a) {
-      // d(-log pi(taken))/dz_a = p_a - [a = taken];  d(-H)/dz_a = p_a (log p_a + H)
-      const T p = d[a], one = a == action ? T(1) : T(0);
-      d[a] = each * (policy.push * (p - one) + entropy_weight * p * (pi.LogP(z[a]) + pi.entropy));
-    }
+    pi.Gradient(each, policy.push, entropy_weight, d);
     dvalues[i] = each * value_slope * value.error;
   }
   *report = {total.policy_loss / n, total.value_loss / n, total.entropy / n, total.kl / n,
@@ -131,11 +86,11 @@ void ActorCriticLoss(const LossArgs<T>& args) {
 
 template <class T>
 void LogProbs(const LogProbsArgs<T>& args) {
-  std::vector<T> p(static_cast<std::size_t>(args.actions));
   for (int i = 0; i < args.n; ++i) {
     const long long row = RowOf(args.rows, i);
-    const T* const z = args.logits + std::int64_t{i} * args.actions;
-    args.logps[row] = Softmax<T>(args.actions, z, p.data()).LogP(z[args.taken[row]]);
+    const T* const logits = args.logits + std::int64_t{i} * args.policy.outputs;
+    const std::int32_t* const taken = TakenAt(args.policy, args.taken, row);
+    args.logps[row] = RowPolicy<T>(args.policy, logits, taken, nullptr).logp();
   }
 }
 
@@ -149,28 +104,22 @@ void AdvantageMoments(const MomentsArgs<T>& args) {
   *args.moments = {mean, DeviationOf(squares, args.n)};
 }
 
-void SampleActions(int n, int actions, std::span<const float> logits,
-                   std::span<const float> uniforms, std::span<std::int32_t> taken) {
-  Sample(n, actions, logits, uniforms, taken);
-}
-
-void GreedyActions(int n, int actions, std::span<const float> logits,
-                   std::span<std::int32_t> taken) {
-  const std::size_t samples = n, width = actions;
-  CHECK(logits.size() == samples * width && taken.size() == samples);
-  for (std::size_t i = 0; i < samples; ++i) {
-    const float* const z = &logits[i * width];
-    taken[i] = static_cast<std::int32_t>(std::max_element(z, z + width) - z);
+template <class T>
+void SampleActions(const SampleActionsArgs<T>& args) {
+  const PolicyShape& policy = args.policy;
+  for (std::int64_t i = 0; i < args.n; ++i) {
+    DrawAction(policy, args.logits + i * policy.outputs, args.streams[i],
+               args.taken + i * policy.width);
   }
 }
 
-template <class T>
-void Backend<T>::SampleActions(int n, int actions, const T* logits, RandomStream* streams,
-                               std::int32_t* taken) {
-  const std::size_t rows = n;
-  std::vector<float> uniforms(rows);
-  for (std::size_t i = 0; i < rows; ++i) uniforms[i] = streams[i].Uniform();
-  Sample<T>(n, actions, {logits, rows * actions}, uniforms, {taken, rows});
+void GreedyActions(int n, const PolicyShape& policy, std::span<const float> logits,
+                   std::span<std::int32_t> taken) {
+  const std::size_t rows = n, outputs = policy.outputs, width = policy.width;
+  CHECK(logits.size() == rows * outputs && taken.size() == rows * width);
+  for (std::size_t i = 0; i < rows; ++i) {
+    LikeliestAction(policy, &logits[i * outputs], &taken[i * width]);
+  }
 }
 
 template <class T>
@@ -203,6 +152,8 @@ template void ActorCriticLoss(const LossArgs<float>&);
 template void ActorCriticLoss(const LossArgs<double>&);
 template void LogProbs(const LogProbsArgs<float>&);
 template void LogProbs(const LogProbsArgs<double>&);
+template void SampleActions(const SampleActionsArgs<float>&);
+template void SampleActions(const SampleActionsArgs<double>&);
 template void AdvantageMoments(const MomentsArgs<float>&);
 template void AdvantageMoments(const MomentsArgs<double>&);
 template class Backend<float>;

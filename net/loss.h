@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <span>
 
+#include "core/random.h"
 #include "net/norm.h"  // ClipByGlobalNorm
+#include "net/policy.h"
 
 namespace starling::net {
 
@@ -67,7 +69,7 @@ struct Moments {
 template <class T>
 struct Samples {
   const std::int32_t* rows = nullptr;  // (n), or nullptr
-  const std::int32_t* taken;           // in [0, A): CHECKed on the host
+  const std::int32_t* taken;           // (WIDTH) words each; choices are CHECKed on the host
   const T *advantages, *returns;
   const Moments* moments = nullptr;  // (1), or nullptr: advantages are taken as they are
   // For PPO: the log probability of `taken` under the policy that played, and under the proximal
@@ -75,8 +77,9 @@ struct Samples {
   const T *old_logps = nullptr, *proximal_logps = nullptr, *old_values = nullptr;
 };
 
-// The loss of an actor-critic. Over n samples, with pi_i = softmax(logits_i) and entropy H(p) =
-// -sum_a p_a log p_a (in nats):
+// The loss of an actor-critic. Over n samples, with pi_i the distribution of row i of the logits
+// (net/policy.h) and its entropy H(pi_i), in nats; of several choices or coordinates, log pi_i and
+// H are sums over them:
 //   loss = scale * [ mean_i(policy_i) + value_coef * mean_i(value_i) - entropy * mean_i(H(pi_i)) ]
 // A2C, as in Stable-Baselines3, which has no factor 1/2 in the value term:
 //   policy_i = -advantage_i log pi_i(taken_i)
@@ -90,22 +93,24 @@ struct Samples {
 // through log-sum-exp. weights and report are arrays of one element, too: they may lie on a GPU.
 template <class T>
 struct LossArgs {
-  int n, actions;
-  const T* logits;  // (n, A)
+  int n;
+  PolicyShape policy;
+  const T* logits;  // (n, OUTPUTS)
   const T* values;  // (n)
   Samples<T> samples;
   const LossWeights* weights;  // (1)
-  T *dlogits, *dvalues;        // (n, A), (n): the gradient
+  T *dlogits, *dvalues;        // (n, OUTPUTS), (n): the gradient
   LossReport* report;          // (1)
 };
 template <class T>
 void ActorCriticLoss(const LossArgs<T>& args);
 
-// logps[row] = log softmax(logits_i)(taken[row]), where row is that of sample i.
+// logps[row] = log pi_i(taken[row]), where row is that of sample i.
 template <class T>
 struct LogProbsArgs {
-  int n, actions;
-  const T* logits;  // (n, A)
+  int n;
+  PolicyShape policy;
+  const T* logits;  // (n, OUTPUTS)
   const std::int32_t *rows = nullptr, *taken;
   T* logps;
 };
@@ -124,12 +129,21 @@ struct MomentsArgs {
 template <class T>
 void AdvantageMoments(const MomentsArgs<T>& args);
 
-// Samples one action per row from softmax(logits (n, A)) by inverse transform of uniforms (n), each
-// in [0, 1). Writes valid actions even if the logits are NaN or infinite.
-void SampleActions(int n, int actions, std::span<const float> logits,
-                   std::span<const float> uniforms, std::span<std::int32_t> taken);
-// Takes the action with the largest logit, the first of equals.
-void GreedyActions(int n, int actions, std::span<const float> logits,
+// Draws an action for each row of logits (n, OUTPUTS) from its stream (n): taken (n, WIDTH). The
+// actions are valid even if the logits are NaN or infinite.
+template <class T>
+struct SampleActionsArgs {
+  int n;
+  PolicyShape policy;
+  const T* logits;
+  RandomStream* streams;
+  std::int32_t* taken;
+};
+template <class T>
+void SampleActions(const SampleActionsArgs<T>& args);
+
+// Takes the likeliest action of each row of logits (n, OUTPUTS): taken (n, WIDTH).
+void GreedyActions(int n, const PolicyShape& policy, std::span<const float> logits,
                    std::span<std::int32_t> taken);
 
 }  // namespace starling::net

@@ -1,5 +1,5 @@
 // A policy-and-value net for batches: a stack of layers (net/stack.h) over one flat parameter
-// vector, with a policy head (A logits) and a value head (1) on top. It is written once for every
+// vector, with a policy head (A outputs) and a value head (1) on top. It is written once for every
 // backend and scalar (float for training, double for gradient proofs).
 //
 // All buffers are allocated once, in the backend's memory, for `steps` steps of `envs` samples
@@ -23,6 +23,7 @@
 #include "core/state_bytes.h"
 #include "net/backend.h"
 #include "net/parameters.h"
+#include "net/policy.h"
 #include "net/stack.h"
 
 namespace starling::net {
@@ -41,18 +42,20 @@ class Model {
  public:
   virtual ~Model() = default;
   virtual const ParameterLayout& layout() const = 0;
-  virtual int num_actions() const = 0;
+  virtual PolicyShape policy() const = 0;  // in the memory of the logits
+  int outputs() const { return policy().outputs; }
 
   // The parameters of all calls until the next one, in host memory. Only a net in stages, which
   // keeps them in several memories, has to know.
   virtual void TakeWeights(std::span<const T> /*host*/) {}
 
-  // Observations (steps, envs, H, W, C). The caller writes those of a step before its Forward.
+  // Observations (steps, envs, row): H * W * C numbers and, behind them, the mask of the actions,
+  // if they have one. The caller writes those of a step before its Forward.
   virtual std::span<T> observations() = 0;
   // (steps, envs). The caller sets 1 where a step is the first of an episode, else 0. Only a
   // recurrent layer reads them.
   virtual std::span<std::uint8_t> resets() = 0;
-  // Outputs of Forward: logits (steps, envs, A), values (steps, envs).
+  // Outputs of Forward: logits (steps, envs, A), which policy() explains, values (steps, envs).
   virtual std::span<const T> logits() const = 0;
   virtual std::span<const T> values() const = 0;
 
@@ -85,10 +88,11 @@ class Model {
 };
 
 // The parameters are "conv1", "res1", "fc1", "norm1", "lstm1", "gru1" ... bottom up, then "policy"
-// and "value", in the shapes of net/op_args.h. With a separate critic: the layers, "policy", the
-// critic's layers ("critic.conv1" ...), "value". `backend` must outlive the model. Throws UserError
-// as LayersOf does, if a convolution is larger than its input, or if an array would have 2^31
-// elements or more.
+// (and "policy.log_std" where the deviations of a box are parameters) and "value", in the shapes of
+// net/op_args.h. With a separate critic: the layers, "policy", the critic's layers ("critic.conv1"
+// ...), "value". `backend` must outlive the model. Throws UserError as LayersOf does, if a
+// convolution is larger than its input, if choices are to have deviations, or if an array would
+// have 2^31 elements or more.
 template <class T>
 std::unique_ptr<Model<T>> MakeModel(const ModelSpec& spec, Backend<T>& backend, const Batch& batch);
 

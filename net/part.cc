@@ -6,35 +6,20 @@
 namespace starling::net {
 namespace {
 
-template <class T>
-std::optional<Head<T>> MakeHead(ParameterLayout& layout, const char* name, int in, int out) {
-  if (out == 0) return std::nullopt;
-  return Head<T>{{in, out}, {layout, name, {in, out}}};
+int MaskNumbers(const PartSpec& spec) {
+  return spec.first && spec.policy ? spec.policy->actions.mask() : 0;
 }
 
 }  // namespace
 
 template <class T>
-LinearForwardArgs<T> Head<T>::Forward(const T* p, int n, const T* x, T* y) const {
-  return {.shape = shape, .n = n, .x = x, .w = p + at.weight, .b = p + at.bias, .y = y};
-}
-template <class T>
-LinearBackwardWeightsArgs<T> Head<T>::BackwardWeights(int n, const T* x, const T* dy,
-                                                      T* gradient) const {
-  return {shape, n, x, dy, gradient + at.weight, gradient + at.bias};
-}
-template <class T>
-LinearBackwardInputArgs<T> Head<T>::BackwardInput(const T* p, int n, const T* dy, T* dx) const {
-  return {.shape = shape, .n = n, .w = p + at.weight, .dy = dy, .dx = dx};
-}
-
-template <class T>
 Part<T>::Part(const PartSpec& spec, Backend<T>& backend, const Batch& batch, Part* beside)
     : backend_(backend),
-      num_actions_(spec.num_actions),
       in_size_(spec.input.size()),
+      mask_(MaskNumbers(spec)),
       batch_(batch),
       rows_(batch.envs * batch.steps),
+      unsplit_(mask_ > 0 ? Size(rows_) * Size(in_size_ + mask_) : 0, backend.memory()),
       own_input_(beside != nullptr ? 0 : Size(rows_) * Size(in_size_), backend.memory()),
       input_gradient_(spec.first ? 0 : own_input_.size(), backend.memory()),
       own_resets_(beside != nullptr ? 0 : Size(rows_), backend.memory()),
@@ -47,9 +32,11 @@ Part<T>::Part(const PartSpec& spec, Backend<T>& backend, const Batch& batch, Par
                                            .rows = rows_,
                                            .envs = batch.envs})),
       top_(layers_.empty() ? Features{.channels = in_size_} : layers_.back()->features()),
-      policy_(MakeHead<T>(layout_, "policy", top_.size(), num_actions_)),
-      value_(MakeHead<T>(layout_, "value", top_.size(), spec.value ? 1 : 0)),
-      logits_(Size(rows_) * Size(num_actions_), backend.memory()),
+      policy_(spec.policy ? std::optional<PolicyHead<T>>(std::in_place, *spec.policy, layout_,
+                                                         top_.size(), rows_, backend)
+                          : std::nullopt),
+      value_(spec.value ? std::optional<Head<T>>(std::in_place, layout_, "value", top_.size(), 1)
+                        : std::nullopt),
       values_(value_ ? Size(rows_) : 0, backend.memory()) {
   CHECK(beside == nullptr || input_.size() == Size(rows_) * Size(in_size_));
 }
@@ -94,12 +81,30 @@ void Part<T>::Forward(std::span<const T> parameters, const Block& block, int bef
   // 1. The layers, from the input up.
   const Step step = StepOf(block, before);
   const int row = step.row;
+  TakeMasks(row, block.envs);
   for (std::size_t i = 0; i < layers_.size(); ++i) layers_[i]->Forward(p, step, Input(i, row));
   // 2. The heads read the output of the last layer.
   const T* const top = Input(layers_.size(), row);
-  T* const logits = logits_.data() + std::int64_t{row} * num_actions_;
-  if (policy_) backend_.LinearForward(policy_->Forward(p, block.envs, top, logits));
+  if (policy_) policy_->Forward(p, row, block.envs, top, MaskOf(row), in_size_ + mask_);
   if (value_) backend_.LinearForward(value_->Forward(p, block.envs, top, values_.data() + row));
+}
+
+// Separates the input of the layers from the masks behind it.
+template <class T>
+void Part<T>::TakeMasks(int row, int n) {
+  if (mask_ == 0) return;
+  backend_.CopyColumns({.n = n,
+                        .width = in_size_,
+                        .from = unsplit_.data() + std::int64_t{row} * (in_size_ + mask_),
+                        .from_row = in_size_ + mask_,
+                        .to = own_input_.data() + std::int64_t{row} * in_size_,
+                        .to_row = in_size_});
+}
+
+template <class T>
+const T* Part<T>::MaskOf(int row) const {
+  if (mask_ == 0) return nullptr;
+  return unsplit_.data() + std::int64_t{row} * (in_size_ + mask_) + in_size_;
 }
 
 template <class T>
@@ -152,7 +157,7 @@ void Part<T>::BackwardInput(std::span<const T> parameters, const Block& block, i
   const Step step = BackStepOf(block);
   const int row = step.row, n = step.envs;
   HeadsBackwardInput(p, row, n,
-                     policy_ ? dlogits.data() + std::int64_t{row} * num_actions_ : nullptr,
+                     policy_ ? dlogits.data() + std::int64_t{row} * policy().outputs : nullptr,
                      value_ ? dvalues.data() + row : nullptr);
   for (std::size_t i = layers_.size(); i-- > 0;) {
     layers_[i]->BackwardStep(p, step, block.step == steps - 1);
@@ -177,9 +182,7 @@ void Part<T>::BackwardWeights(std::span<const T> parameters, int steps, std::spa
 template <class T>
 void Part<T>::HeadsBackwardWeights(int n, const T* dlogits, const T* dvalues, T* gradient) {
   const T* const x = Input(layers_.size(), 0);
-  if (policy_) {
-    backend_.LinearBackwardWeights(policy_->BackwardWeights(n, x, dlogits, gradient));
-  }
+  if (policy_) policy_->BackwardWeights(n, x, dlogits, gradient);
   if (value_) backend_.LinearBackwardWeights(value_->BackwardWeights(n, x, dvalues, gradient));
 }
 
@@ -189,11 +192,7 @@ void Part<T>::HeadsBackwardInput(const T* p, int row, int n, const T* dlogits, c
   T* const dx = InputGradient(layers_.size(), row);
   if (dx == nullptr) return;
   const T* const relu_output = top_.relu ? Input(layers_.size(), row) : nullptr;
-  if (policy_) {
-    LinearBackwardInputArgs<T> args = policy_->BackwardInput(p, n, dlogits, dx);
-    if (!value_) args.relu_output = relu_output;
-    backend_.LinearBackwardInput(args);
-  }
+  if (policy_) policy_->BackwardInput(p, n, dlogits, value_ ? nullptr : relu_output, dx);
   if (value_) {
     LinearBackwardInputArgs<T> args = value_->BackwardInput(p, n, dvalues, dx);
     if (policy_) args.put = Put::kAdd;
@@ -208,7 +207,7 @@ void Part<T>::CheckGradients(std::span<const T> parameters, int steps, std::span
   CHECK(steps >= 1 && steps <= batch_.steps, "{} steps of {}", steps, batch_.steps);
   CHECK(parameters.size() == layout_.size());
   const std::size_t rows = Size(steps) * Size(batch_.envs);
-  CHECK(dlogits.size() == rows * Size(num_actions_));
+  CHECK(dlogits.size() == rows * Size(policy().outputs));
   CHECK(dvalues.size() == (value_ ? rows : 0));
 }
 

@@ -15,6 +15,7 @@
 
 #include "core/memory.h"
 #include "net/build_layers.h"
+#include "net/heads.h"
 #include "net/model.h"
 
 namespace starling::net {
@@ -22,28 +23,18 @@ namespace starling::net {
 struct PartSpec {
   std::vector<PlannedLayer> layers;
   Features input;
-  bool first = true;     // its input is no output of layers and needs no gradient
-  int num_actions = 0;   // of the policy head; 0: it has none
-  bool value = false;    // whether it has a value head
-  std::string prefix{};  // of the names of its layers' parameters
+  bool first = true;                   // its input is no output of layers and needs no gradient
+  std::optional<PolicySpec> policy{};  // of the policy head, if it has one
+  bool value = false;                  // whether it has a value head
+  std::string prefix{};                // of the names of its layers' parameters
 };
 
-// Throws UserError as PlanLayers.
+// Throws UserError as PlanLayers, or if choices are to have deviations.
 PartSpec WholeNet(const ModelSpec& spec);
 
 // Cuts a net into `stages` parts, bottom up, so that the part with the most multiply-adds of both
 // passes has as few as possible. Throws UserError if the net has fewer layers.
 std::vector<PartSpec> CutIntoStages(const ModelSpec& spec, int stages);
-
-// A linear layer on top, without an activation; its output belongs to the part.
-template <class T>
-struct Head {
-  LinearShape shape;
-  WeightAndBias at;
-  LinearForwardArgs<T> Forward(const T* p, int n, const T* x, T* y) const;
-  LinearBackwardWeightsArgs<T> BackwardWeights(int n, const T* x, const T* dy, T* gradient) const;
-  LinearBackwardInputArgs<T> BackwardInput(const T* p, int n, const T* dy, T* dx) const;
-};
 
 template <class T>
 class Part final : public Model<T> {
@@ -53,10 +44,13 @@ class Part final : public Model<T> {
   Part(const PartSpec& spec, Backend<T>& backend, const Batch& batch, Part* beside = nullptr);
 
   const ParameterLayout& layout() const override { return layout_; }  // of this part alone
-  int num_actions() const override { return num_actions_; }
-  std::span<T> observations() override { return input(); }
+  PolicyShape policy() const override { return policy_ ? policy_->shape() : PolicyShape{0, 0}; }
+  std::span<T> observations() override { return mask_ > 0 ? unsplit_.span() : input(); }
   std::span<std::uint8_t> resets() override { return resets_; }
-  std::span<const T> logits() const override { return logits_.span(); }  // empty without the head
+  // Both are empty without their heads.
+  std::span<const T> logits() const override {
+    return policy_ ? policy_->logits() : std::span<const T>();
+  }
   std::span<const T> values() const override { return values_.span(); }
 
   using Model<T>::Forward;
@@ -95,6 +89,8 @@ class Part final : public Model<T> {
   // The input of layer i from `row` on, and its gradient; i = layers_.size() stands for the heads.
   const T* Input(std::size_t i, int row);
   T* InputGradient(std::size_t i, int row);
+  void TakeMasks(int row, int n);
+  const T* MaskOf(int row) const;
   Step StepOf(const Block& block, int before);
   Step BackStepOf(const Block& block) { return StepOf(block, block.step - 1); }
   void HeadsBackwardInput(const T* p, int row, int n, const T* dlogits, const T* dvalues);
@@ -104,18 +100,20 @@ class Part final : public Model<T> {
   void ZeroGaps(std::span<T> gradient) const;
 
   Backend<T>& backend_;
-  const int num_actions_, in_size_;
+  const int in_size_, mask_;  // numbers of an input row, and of the mask behind an observation
   const Batch batch_;
   const int rows_;
   ParameterLayout layout_;  // the layers bottom up, then the heads
+  Buffer<T> unsplit_;       // (rows, in + mask): observations with masks
   Buffer<T> own_input_, input_gradient_;
   Buffer<std::uint8_t> own_resets_;
   const std::span<T> input_;  // its own, or that of the part beside it
   const std::span<std::uint8_t> resets_;
   const Layers<T> layers_;  // bottom up
   const Features top_;
-  const std::optional<Head<T>> policy_, value_;
-  Buffer<T> logits_, values_;
+  std::optional<PolicyHead<T>> policy_;
+  const std::optional<Head<T>> value_;
+  Buffer<T> values_;
 };
 
 }  // namespace starling::net

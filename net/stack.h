@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "core/action_space.h"
 #include "core/config/words.h"
 
 namespace starling::net {
@@ -25,9 +26,16 @@ struct ModelSpec {
   NetKind kind = NetKind::kMinatar;          // not kAuto
   std::vector<std::int64_t> hidden = {128};  // widths; unused by kLayers
   int height = 1, width = 1, channels = 1;   // of an observation
-  int num_actions = 1;
+  ActionSpace actions{};
   std::vector<std::string> layers{};  // used by kLayers
   Critic critic = Critic::kShared;
+  Deviation deviation = Deviation::kParameter;
+};
+
+// What the policy head is made for.
+struct PolicySpec {
+  ActionSpace actions;
+  Deviation deviation = Deviation::kParameter;
 };
 
 enum class LayerKind : std::uint8_t {

@@ -13,7 +13,7 @@ PartSpec ActorOf(PartSpec whole) {
 }
 
 PartSpec CriticOf(PartSpec whole) {
-  whole.num_actions = 0;
+  whole.policy.reset();
   whole.prefix = "critic.";
   return whole;
 }

@@ -17,7 +17,7 @@ class TwoNets final : public Model<T> {
   TwoNets(const PartSpec& whole, Backend<T>& backend, const Batch& batch);
 
   const ParameterLayout& layout() const override { return layout_; }  // of the actor, the critic
-  int num_actions() const override { return actor_.num_actions(); }
+  PolicyShape policy() const override { return actor_.policy(); }
   std::span<T> observations() override { return actor_.observations(); }
   std::span<std::uint8_t> resets() override { return actor_.resets(); }
   std::span<const T> logits() const override { return actor_.logits(); }

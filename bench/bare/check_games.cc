@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <bit>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "bench/bare/report.h"
+#include "core/action_space.h"
 #include "core/gpu.h"
 #include "core/memory.h"
 #include "core/random.h"
@@ -23,8 +25,8 @@ constexpr int kTakeEvery = 16;  // steps between two TakeEpisodes
 std::size_t Size(int count) { return static_cast<std::size_t>(count); }
 
 struct Seen {
-  explicit Seen(int envs, int obs_size, Memory& memory)
-      : observations(Size(envs) * Size(obs_size), memory),
+  Seen(int envs, std::size_t row, Memory& memory)
+      : observations(Size(envs) * row, memory),
         rewards(Size(envs), memory),
         terminals(Size(envs), memory) {}
   Buffer<float> observations;
@@ -41,11 +43,11 @@ class Pair {
         memory_(gpu_->memory()),
         host_(envs::MakeVecEnv(config, num_envs, kSeed)),
         device_(envs::MakeGpuEnv(config, num_envs, kSeed, kTakeEvery, *gpu_)),
-        expected_(num_envs, host_->spec().obs_size(), HostMemory()),
-        fetched_(num_envs, host_->spec().obs_size(), memory_.host_side()),
-        there_(num_envs, host_->spec().obs_size(), memory_),
-        actions_(Size(num_envs), memory_.host_side()),
-        actions_there_(Size(num_envs), memory_) {}
+        expected_(num_envs, row(), HostMemory()),
+        fetched_(num_envs, row(), memory_.host_side()),
+        there_(num_envs, row(), memory_),
+        actions_(Size(num_envs) * width(), memory_.host_side()),
+        actions_there_(actions_.size(), memory_) {}
 
   // Plays `steps` steps on both. Returns the first difference, or "".
   std::string Play(int steps) {
@@ -68,6 +70,9 @@ class Pair {
  private:
   static constexpr envs::EnvSeed kSeed{.seed = 7, .slot = 1, .life = 2};
 
+  std::size_t row() const { return host_->spec().row(); }
+  std::size_t width() const { return Size(host_->spec().actions.width()); }
+
   std::string Reset() {
     host_->Reset(expected_.observations.span());
     device_->Reset(there_.observations.span());
@@ -76,9 +81,12 @@ class Pair {
   }
 
   void Step() {
-    const auto actions = static_cast<std::uint32_t>(host_->spec().num_actions);
-    for (std::int32_t& action : actions_.span()) {
-      action = static_cast<std::int32_t>(random_.Below(actions));
+    // Random actions, of those that the newest observations allow.
+    const std::span<const float> seen = expected_.observations.span();
+    for (std::size_t i = 0; i < Size(envs_); ++i) {
+      const auto mask = seen.subspan(i * row(), row()).subspan(Size(host_->spec().obs_size()));
+      RandomAction(host_->spec().actions, mask, random_,
+                   actions_.span().subspan(i * width(), width()));
     }
     host_->Step(actions_.span(), expected_.observations.span(), expected_.rewards.span(),
                 expected_.terminals.span());
@@ -99,9 +107,9 @@ class Pair {
     const auto here = expected_.observations.span(), there = fetched_.observations.span();
     const auto [a, b] = std::ranges::mismatch(here, there);
     if (a == here.end()) return "";
-    const auto at = static_cast<int>(a - here.begin()), row = host_->spec().obs_size();
-    return fmt::format("env {}, number {} seen: {} on the host, {} on the GPU", at / row, at % row,
-                       *a, *b);
+    const auto at = static_cast<std::size_t>(a - here.begin());
+    return fmt::format("env {}, number {} seen: {} on the host, {} on the GPU", at / row(),
+                       at % row(), *a, *b);
   }
 
   std::string Difference() {
@@ -163,7 +171,7 @@ void CheckGames(Report& report, bool quick) {
     full.name = minimal.name = name;
     minimal.action_set = ActionSet::kMinimal;
     Check(report, full, quick);
-    if (envs::SpecOf(minimal).num_actions < envs::SpecOf(full).num_actions) {
+    if (envs::SpecOf(minimal).actions.values() < envs::SpecOf(full).actions.values()) {
       Check(report, minimal, quick);
     }
   }

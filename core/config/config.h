@@ -41,6 +41,7 @@ struct EnvConfig {
   double sticky_actions = -1;  // chance that a frame repeats the last action; -1 is "auto"
   bool ramping = true;         // games that can become harder do
   ActionSet action_set = ActionSet::kFull;
+  ActionBounds action_bounds = ActionBounds::kClip;
 
   // The wrappers, in the order in which they are applied (envs/wrappers).
   std::int64_t noop_max = 0;    // an episode begins with 1 to noop_max no-ops; 0 = none
@@ -80,6 +81,7 @@ struct NetConfig {
   std::vector<std::int64_t> hidden = {128};  // widths of fully connected layers; not of "layers"
   std::vector<std::string> layers{};         // the whole stack, bottom up (net/stack.h)
   Critic critic = Critic::kShared;
+  Deviation deviation = Deviation::kParameter;
   Initialisation init = Initialisation::kOrthogonal;
   Precision precision = Precision::kF32;
   std::int64_t stages = 1;

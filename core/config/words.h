@@ -14,6 +14,10 @@ namespace starling {
 enum class ActionSet : std::uint8_t { kFull, kMinimal };
 constexpr auto WordsOf(ActionSet) { return std::array{"full", "minimal"}; }
 
+// env.action_bounds: how a point of the whole space gets into a box of actions.
+enum class ActionBounds : std::uint8_t { kClip, kTanh };
+constexpr auto WordsOf(ActionBounds) { return std::array{"clip", "tanh"}; }
+
 // actors.backend, actors.env_device
 enum class DeviceChoice : std::uint8_t { kAuto, kCpu, kCuda };
 constexpr auto WordsOf(DeviceChoice) { return std::array{"auto", "cpu", "cuda"}; }
@@ -41,6 +45,10 @@ constexpr auto WordsOf(Initialisation) { return std::array{"orthogonal", "kaimin
 // net.critic: whether the value head stands on the policy's layers or on its own copy of them.
 enum class Critic : std::uint8_t { kShared, kSeparate };
 constexpr auto WordsOf(Critic) { return std::array{"shared", "separate"}; }
+
+// net.deviation of a policy over a box: parameters of the net, or functions of the observation.
+enum class Deviation : std::uint8_t { kParameter, kPredicted };
+constexpr auto WordsOf(Deviation) { return std::array{"parameter", "predicted"}; }
 
 // net.precision, of the factors of large products; sums are always f32. kTf32 keeps 10 of 23 bits,
 // on GPUs only.

@@ -15,6 +15,7 @@ import sys
 CONTROL, MEMORY = 3, 4
 SKIP, RESET = -1, -2
 LARGEST = 3.4028234663852886e38  # of float32
+CHOICES = "values in all choices together"
 
 
 class Mistake(Exception):
@@ -108,11 +109,58 @@ def make(gymnasium, name, options):
         raise Mistake(f"gymnasium.make{given} fails: {type(error).__name__}: {line(error)}")
 
 
-class Observations:
-    """Converts observations of a space to frames (H, W, C) of bytes or float32."""
+def holds_mask(gymnasium, space):
+    """Whether observations of `space` hold a mask of the actions."""
+    keys = {"observation", "action_mask"}
+    return isinstance(space, gymnasium.spaces.Dict) and set(space.spaces) == keys
 
-    def __init__(self, gymnasium, numpy, space, most):
-        self.numpy, self.one_hot, self.shape = numpy, None, None
+
+def tells_mask(env):
+    """Whether the info of `env` holds a mask of the actions. Resets it, with a seed."""
+    try:
+        return "action_mask" in env.reset(seed=0)[1]
+    except Exception:  # the first episode reports it
+        return False
+
+
+def mask_to_observation(gymnasium, env, counts):
+    """Returns `env` with the mask of its info in its observations."""
+    def both(observation, info):
+        if "action_mask" not in info:
+            raise ValueError("its info holds no 'action_mask', which that of its first reset held")
+        return {"observation": observation, "action_mask": info["action_mask"]}
+
+    class MaskToObservation(gymnasium.Wrapper):
+        def reset(self, **options):
+            observation, info = self.env.reset(**options)
+            return both(observation, info), info
+
+        def step(self, action):
+            observation, reward, terminated, truncated, info = self.env.step(action)
+            return both(observation, info), reward, terminated, truncated, info
+
+    spaces, wrapped = gymnasium.spaces, MaskToObservation(env)
+    wrapped.observation_space = spaces.Dict(
+        {"observation": env.observation_space, "action_mask": spaces.MultiBinary(sum(counts))}
+    )
+    return wrapped
+
+
+class Observations:
+    """Converts observations of a space to frames (H, W, C) of bytes or float32, and masks of the
+    actions behind them. `counts`: of the values of each choice, or None for a box."""
+
+    def __init__(self, gymnasium, numpy, space, counts, most):
+        self.numpy, self.one_hot, self.shape, self.counts = numpy, None, None, []
+        if counts is not None and holds_mask(gymnasium, space):
+            space, self.counts = space["observation"], counts
+        self.accept(gymnasium, space, most)
+        self.frame_size = math.prod(self.frame)
+        self.size = self.frame_size + sum(self.counts)  # of a row
+        check_size((self.size,), most)
+
+    def accept(self, gymnasium, space, most):
+        """Sets frame, dtype, low and high to those of `space`."""
         if isinstance(space, gymnasium.spaces.Discrete):
             check_size((space.n,), most)
             self.one_hot = int(space.start)
@@ -121,7 +169,8 @@ class Observations:
         if not isinstance(space, gymnasium.spaces.Box) or len(space.shape) > 3 or 0 in space.shape:
             raise Mistake(
                 f"its observations are {line(space)}; Starling takes Box of up to three dimensions "
-                "and Discrete: wrap it into one of them"
+                'and Discrete, for choices also as "observation" of a Dict beside "action_mask": '
+                "wrap it into one of them"
             )
         check_size(space.shape, most)
         self.shape = tuple(int(n) for n in space.shape)
@@ -129,12 +178,38 @@ class Observations:
             self.frame = (1, 1) + (self.shape or (1,))
         else:
             self.frame = (self.shape + (1,))[:3]
-        self.dtype = "uint8" if space.dtype == numpy.uint8 else "float32"
-        self.low = max(float(numpy.min(space.low)), -LARGEST)
-        self.high = min(float(numpy.max(space.high)), LARGEST)
+        self.dtype = "uint8" if space.dtype == self.numpy.uint8 else "float32"
+        self.low = max(float(self.numpy.min(space.low)), -LARGEST)
+        self.high = min(float(self.numpy.max(space.high)), LARGEST)
 
     def writer(self, row, draw):
-        """Returns a function that writes an observation to `row`, (H * W * C); `draw`: drawer()."""
+        """Returns a function that writes an observation to `row`, of `size`; `draw`: drawer()."""
+        if not self.counts:
+            return self.frame_writer(row, draw)
+        write_frame = self.frame_writer(row[:self.frame_size], draw)
+        write_mask = self.mask_writer(row[self.frame_size:])
+
+        def write(observation):
+            write_frame(observation["observation"])
+            write_mask(observation["action_mask"])
+
+        return write
+
+    def mask_writer(self, row):
+        """Masks are numbers of all values one after the other, or a list of them by choices."""
+        numpy, counts = self.numpy, self.counts
+
+        def write(mask):
+            by_choices = isinstance(mask, (tuple, list)) and len(mask) == len(counts)
+            parts = [numpy.reshape(part, -1) for part in (mask if by_choices else [mask])]
+            sizes, wanted = [part.size for part in parts], counts if by_choices else [row.size]
+            if sizes != wanted:
+                raise ValueError(f"an action mask of {line(sizes)} numbers, not {line(wanted)}")
+            row[:] = numpy.concatenate(parts) != 0
+
+        return write
+
+    def frame_writer(self, row, draw):
         if self.one_hot is not None:
             first = self.one_hot
 
@@ -177,19 +252,94 @@ def drawer(env):
     return bare.ale.getScreenGrayscale
 
 
-def actions_of(gymnasium, env, most):
-    """Returns the names of the actions and the number of the first."""
-    space = env.action_space
-    if not isinstance(space, gymnasium.spaces.Discrete):
-        raise Mistake(f"its actions are {line(space)}; Starling takes Discrete only")
-    if space.n > most:
-        raise Mistake(f"it has {space.n} actions; Starling takes at most {most}")
+def names_of(env, count):
+    """Returns the names of the actions, numbers where `env` does not name so many."""
     names = []
     if hasattr(env.unwrapped, "get_action_meanings"):
         names = [str(name) for name in env.unwrapped.get_action_meanings()]
-    if len(names) != space.n:
-        names = [str(i) for i in range(int(space.n))]
-    return names, int(space.start)
+    return names if len(names) == count else [str(i) for i in range(count)]
+
+
+def check_actions(number, what, most):
+    if number > most:
+        raise Mistake(f"it has {number} {what}; Starling takes at most {most}")
+
+
+class Actions:
+    """Converts words of commands to actions of a space.
+
+    width: words of an action; counts: of the values of each choice, or None for a box; names: those
+    of the values of a single choice; reader(row): returns a function that returns the actions in
+    `row`, those of an env's commands.
+    """
+
+    def __init__(self, gymnasium, numpy, env, most):
+        spaces, space = gymnasium.spaces, env.action_space
+        self.numpy, self.space, self.names, self.start = numpy, space, [], None
+        self.reader = self.array_reader
+        size = math.prod(int(n) for n in space.shape or ())
+        if isinstance(space, spaces.Discrete):
+            check_actions(space.n, "actions", most)
+            self.counts, self.names = [int(space.n)], names_of(env, int(space.n))
+            self.start, self.reader = int(space.start), self.number_reader
+        elif isinstance(space, spaces.MultiDiscrete) and size > 0:
+            self.counts, self.start = space.nvec.reshape(-1).tolist(), getattr(space, "start", None)
+            check_actions(sum(self.counts), CHOICES, most)
+        elif isinstance(space, spaces.MultiBinary) and size > 0:
+            check_actions(2 * size, CHOICES, most)
+            self.counts = [2] * size
+        elif isinstance(space, spaces.Box) and space.dtype.kind == "f" and size > 0:
+            check_actions(size, "numbers in an action", most)
+            self.counts = None
+        else:
+            raise Mistake(
+                f"its actions are {line(space)}; Starling takes Discrete, MultiDiscrete, "
+                "MultiBinary and Box of floats: wrap them into one of these"
+            )
+        self.width = size
+
+    def spec(self, masked):
+        if self.counts is None:
+            return {"low": bounds(self.space.low), "high": bounds(self.space.high)}
+        return {"counts": self.counts, "names": self.names, "masked": masked}
+
+    def number_reader(self, row):
+        first = self.start
+
+        def read():
+            actions = row.tolist()
+            if actions[-1] == SKIP:
+                del actions[actions.index(SKIP):]
+            return [action + first for action in actions] if first else actions
+
+        return read
+
+    def array_reader(self, row):
+        numpy, space, start, box = self.numpy, self.space, self.start, self.counts is None
+        firsts = row[::self.width]
+        actions = numpy.frombuffer(row, "float32" if box else "int32").reshape(-1, self.width)
+        # The bounds were rounded to float32.
+        rounded = box and space.dtype.itemsize > 4
+
+        def read():
+            played = []
+            for first, words in zip(firsts, actions):
+                if first == SKIP:
+                    break
+                action = words.astype(space.dtype).reshape(space.shape)
+                if start is not None:
+                    action += start
+                if rounded:
+                    numpy.clip(action, space.low, space.high, out=action)
+                played.append(action)
+            return played
+
+        return read
+
+
+def bounds(values):
+    """As JSON: None where a bound is infinite."""
+    return [value if abs(value) <= LARGEST else None for value in values.reshape(-1).tolist()]
 
 
 def lives_of(env):
@@ -198,9 +348,9 @@ def lives_of(env):
     return getattr(ale, "lives", None)
 
 
-def share(numpy, place, count, frames, size, dtype):
-    """Returns views of the memory: commands, rewards, ends, lives, then rows of `size` numbers: the
-    newest frames, and those before them (or None)."""
+def share(numpy, place, count, words, size, dtype):
+    """Returns views of the memory: commands, `words` for each env, rewards, ends, lives, then rows
+    of `size` numbers: the newest frames, and those before them (or None)."""
     memory = mmap.mmap(MEMORY, place["size"])
     view = memoryview(memory)
 
@@ -216,26 +366,27 @@ def share(numpy, place, count, frames, size, dtype):
             for i in range(count)
         ]
 
-    return column("commands", "i", count * frames), column("rewards", "d", count), \
+    return column("commands", "i", count * words), column("rewards", "d", count), \
         column("ends", "i", count), column("lives", "i", count), rows("frames"), rows("before")
 
 
-def player(env, observations, row, before, first_action, lost_life_stops):
+def player(env, read, observations, row, before, lost_life_stops):
     """Returns two functions: play and the writer of `row`.
 
-    play(actions) plays a frame for each action, writes the newest frame to `row` and the one before
-    to `before`, unless that is None, and returns the sum of the rewards and the end.
+    play() plays a frame for each action that read() returns, writes the newest frame to `row` and
+    the one before to `before`, unless that is None, and returns the sum of the rewards and the end.
     """
     step, lives, draw = env.step, lives_of(env), drawer(env)
     write = observations.writer(row, draw)
     write_before = None if before is None else observations.writer(before, draw)
     stops = lost_life_stops and lives is not None
 
-    def play(actions):
+    def play():
+        actions = read()
         rewards, last, previous = 0.0, len(actions) - 1, None
         left = lives() if stops else 0
         for frame, action in enumerate(actions):
-            observation, reward, terminated, truncated, _ = step(action + first_action)
+            observation, reward, terminated, truncated, _ = step(action)
             rewards += reward
             if frame == last or terminated or truncated or (stops and lives() < left):
                 break
@@ -254,7 +405,7 @@ def player(env, observations, row, before, first_action, lost_life_stops):
     return play, write
 
 
-def serve(envs, seeds, shared, players, frames):
+def serve(envs, seeds, shared, players, words):
     """Plays turn by turn until the client closes the socket."""
     commands, rewards, ends, lives = shared
     left = [lives_of(env) for env in envs]
@@ -265,21 +416,17 @@ def serve(envs, seeds, shared, players, frames):
         if not turn:
             return
         for i in everyone:
-            at = i * frames
-            command = commands[at]
-            if command >= 0:
-                actions = commands[at:at + frames].tolist()
-                if actions[-1] == SKIP:
-                    del actions[actions.index(SKIP):]
-                rewards[i], ends[i] = players[i][0](actions)
-            elif command == RESET:
+            command = commands[i * words]
+            if command == SKIP:
+                continue
+            if command != RESET:
+                rewards[i], ends[i] = players[i][0]()
+            else:
                 observation, _ = envs[i].reset(seed=seeds[i])
                 seeds[i] = None
                 players[i][1](observation)
                 rewards[i] = 0.0
                 ends[i] = 0
-            else:
-                continue
             if left[i] is not None:
                 lives[i] = left[i]()
         write(CONTROL, turn)
@@ -292,26 +439,34 @@ def start(settings):
     refuse_huge_boxes(gymnasium, most)
     register(gymnasium, name)
     envs = [make(gymnasium, name, options)]
-    observations = Observations(gymnasium, numpy, envs[0].observation_space, most)
-    names, first_action = actions_of(gymnasium, envs[0], settings["most_actions"])
+    actions = Actions(gymnasium, numpy, envs[0], settings["most_actions"])
+    counts, space = actions.counts, envs[0].observation_space
+    told = counts is not None and not holds_mask(gymnasium, space) and tells_mask(envs[0])
     envs += [make(gymnasium, name, options) for _ in seeds[1:]]
+    if told:
+        envs = [mask_to_observation(gymnasium, env, counts) for env in envs]
+    observations = Observations(gymnasium, numpy, envs[0].observation_space, counts, most)
     height, width, channels = observations.frame
     send({
         "height": height, "width": width, "channels": channels,
         "bytes": observations.dtype == "uint8",
         "low": observations.low, "high": observations.high,
-        "actions": names, "lives": lives_of(envs[0]) is not None,
+        "actions": actions.spec(bool(observations.counts)),
+        "lives": lives_of(envs[0]) is not None,
     })
-    size, frames = height * width * channels, settings["frames"]
-    *shared, rows, before = share(numpy, receive(), len(envs), frames, size, observations.dtype)
+    words = settings["frames"] * actions.width
+    *shared, rows, before = share(
+        numpy, receive(), len(envs), words, observations.size, observations.dtype
+    )
     players = [
-        player(env, observations, *frame, first_action, settings["lost_life_stops"])
-        for env, *frame in zip(envs, rows, before)
+        player(env, actions.reader(shared[0][i * words:(i + 1) * words]), observations, *frame,
+               settings["lost_life_stops"])
+        for i, (env, *frame) in enumerate(zip(envs, rows, before))
     ]
     send({"ready": True})
     gc.collect()
     gc.freeze()
-    serve(envs, seeds, shared, players, frames)
+    serve(envs, seeds, shared, players, words)
     for env in envs:
         env.close()
 

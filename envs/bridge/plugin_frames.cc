@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -34,7 +35,8 @@ class PluginFrames final : public FramesHere {
  public:
   PluginFrames(std::shared_ptr<const PluginLibrary> library, const EnvConfig& config, int num_envs,
                const EnvSeed& seed)
-      : FramesHere(num_envs, library->spec, config), sticky_(num_envs, seed, StickyChance(config)) {
+      : FramesHere(num_envs, library->spec, config),
+        sticky_(num_envs, seed, StickyChance(config), library->spec.env.actions) {
     for (int i = 0; i < num_envs; ++i) {
       RandomStream stream(seed.Stream(envs_.size(), Purpose::kEnv));
       envs_.emplace_back(library, fmt::format("env {}", seed.first + envs_.size()),
@@ -46,7 +48,7 @@ class PluginFrames final : public FramesHere {
     state.Tag("plgs");
     FramesHere::Fields(state);
     FrameFields(state);
-    sticky_.Fields(state, spec().env.num_actions);
+    sticky_.Fields(state);
     try {
       for (PluginEnv& env : envs_) env.Fields(state);
     } catch (const UserError& error) {
@@ -65,9 +67,10 @@ class PluginFrames final : public FramesHere {
     }
   }
 
-  FrameResult Obey(int i, std::int32_t command, int frames) override {
+  // An action of a plug-in is one word.
+  FrameResult Obey(int i, std::span<const std::int32_t> command, int frames) override {
     PluginEnv& env = envs_[i];
-    if (command == kReset) return env.Reset(NextFrame(i));
+    if (command[0] == kReset) return env.Reset(NextFrame(i));
     actions_.resize(frames);
     sticky_.Play(i, command, actions_);
     auto action = actions_.begin();

@@ -128,7 +128,7 @@ FrameSpec SpecOfTable(const std::string& path, const starling_env_v1& table) {
                   .height = table.height,
                   .width = table.width,
                   .channels = table.channels,
-                  .num_actions = table.num_actions,
+                  .actions = ActionSpace::Choice(table.num_actions),
                   .action_names = {table.action_names, table.action_names + table.num_actions},
                   .low = table.low,
                   .high = table.high},

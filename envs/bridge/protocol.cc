@@ -1,33 +1,112 @@
 #include "envs/bridge/protocol.h"
 
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <tuple>
+#include <vector>
 
 namespace starling::envs {
 namespace {
 
 using nlohmann::json;
 
+// The value of `key`; null if it is missing.
+const json& At(const json& message, const char* key) {
+  static const json none;
+  const auto found = message.find(key);
+  return found == message.end() ? none : *found;
+}
+
 // An integer from 1 to kMaxWorkerNumbers, else 0.
 int Count(const json& message, const char* key) {
-  const auto found = message.find(key);
-  if (found == message.end() || !found->is_number_integer()) return 0;
-  const auto value = found->get<std::int64_t>();
+  const json& number = At(message, key);
+  const std::int64_t value = number.is_number_integer() ? number.get<std::int64_t>() : 0;
   return value >= 1 && value <= kMaxWorkerNumbers ? static_cast<int>(value) : 0;
 }
 
-std::optional<float> Bound(const json& message, const char* key) {
-  const auto found = message.find(key);
-  if (found == message.end() || !found->is_number()) return std::nullopt;
-  const float value = found->get<float>();
+std::optional<float> Finite(const json& number) {
+  if (!number.is_number()) return std::nullopt;
+  const float value = number.get<float>();
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
 std::optional<bool> Flag(const json& message, const char* key) {
-  const auto found = message.find(key);
-  if (found == message.end() || !found->is_boolean()) return std::nullopt;
-  return found->get<bool>();
+  const json& flag = At(message, key);
+  return flag.is_boolean() ? std::optional(flag.get<bool>()) : std::nullopt;
+}
+
+// The bounds of each coordinate of a box; null is `infinite`.
+std::optional<std::vector<float>> Bounds(const json& list, float infinite) {
+  if (!list.is_array() || list.empty() || list.size() > kMaxWorkerActions) return std::nullopt;
+  std::vector<float> bounds;
+  for (const json& bound : list) {
+    const auto value = bound.is_null() ? std::optional(infinite) : Finite(bound);
+    if (!value) return std::nullopt;
+    bounds.push_back(*value);
+  }
+  return bounds;
+}
+
+std::optional<ActionSpace> ReadBox(const json& actions) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  auto low = Bounds(At(actions, "low"), -kInfinity), high = Bounds(At(actions, "high"), kInfinity);
+  if (!low || !high || low->size() != high->size()) return std::nullopt;
+  for (std::size_t k = 0; k < low->size(); ++k) {
+    if ((*low)[k] > (*high)[k]) return std::nullopt;
+  }
+  return ActionSpace::Box(*std::move(low), *std::move(high));
+}
+
+std::optional<ActionSpace> ReadChoices(const json& actions) {
+  const json& list = At(actions, "counts");
+  const auto masked = Flag(actions, "masked");
+  if (!list.is_array() || list.empty() || !masked) return std::nullopt;
+  std::vector<std::int32_t> counts;
+  std::int64_t left = kMaxWorkerActions;
+  for (const json& count : list) {
+    const std::int64_t value = count.is_number_integer() ? count.get<std::int64_t>() : 0;
+    if (value < 1 || value > left) return std::nullopt;
+    left -= value;
+    counts.push_back(static_cast<std::int32_t>(value));
+  }
+  ActionSpace space = ActionSpace::Choices(std::move(counts));
+  space.masked = *masked;
+  return space;
+}
+
+// The names of the values of a single choice, numbers where there are none in `list`.
+std::optional<std::vector<std::string>> ReadNames(const json& list, const ActionSpace& space) {
+  if (!list.is_array()) return std::nullopt;
+  const std::size_t named = space.one_choice() ? space.values() : 0;
+  if (!list.empty() && list.size() != named) return std::nullopt;
+  std::vector<std::string> names;
+  for (const json& name : list) {
+    if (!name.is_string()) return std::nullopt;
+    names.push_back(name.get<std::string>());
+  }
+  while (names.size() < named) names.push_back(std::to_string(names.size()));
+  return names;
+}
+
+// Sets the actions and their names. Returns false if they are malformed.
+bool ReadActions(const json& actions, EnvSpec& spec) {
+  if (!actions.is_object()) return false;
+  const bool box = !actions.contains("counts");
+  const auto space = box ? ReadBox(actions) : ReadChoices(actions);
+  if (!space) return false;
+  spec.actions = *space;
+  if (box) return true;
+  const auto names = ReadNames(At(actions, "names"), *space);
+  if (names) spec.action_names = *names;
+  return names.has_value();
+}
+
+// An infinite bound becomes null.
+json ActionsLine(const EnvSpec& spec) {
+  const ActionSpace& actions = spec.actions;
+  if (actions.box()) return {{"low", actions.low}, {"high", actions.high}};
+  return {{"counts", actions.counts}, {"names", spec.action_names}, {"masked", actions.masked}};
 }
 
 }  // namespace
@@ -39,7 +118,7 @@ std::string WorkerSpecLine(const FrameSpec& spec) {
                         {"bytes", spec.bytes},
                         {"low", spec.env.low},
                         {"high", spec.env.high},
-                        {"actions", spec.env.action_names},
+                        {"actions", ActionsLine(spec.env)},
                         {"lives", spec.lives},
                         {"saves", spec.saves}};
   return message.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -59,29 +138,23 @@ std::optional<FrameSpec> ReadWorkerSpec(std::string_view line, const std::string
   if (height < 1 || width < 1 || channels < 1 || height > kMaxWorkerNumbers / width / channels) {
     return std::nullopt;
   }
-  // 2. Bounds, flags and actions.
-  const auto low = Bound(message, "low"), high = Bound(message, "high");
+  // 2. Bounds and flags.
+  const auto low = Finite(At(message, "low")), high = Finite(At(message, "high"));
   const auto bytes = Flag(message, "bytes"), lives = Flag(message, "lives");
-  const auto actions = message.find("actions");
-  if (!low || !high || *low > *high || !bytes || !lives || actions == message.end() ||
-      !actions->is_array() || actions->empty() || actions->size() > kMaxWorkerActions) {
-    return std::nullopt;
-  }
+  if (!low || !high || *low > *high || !bytes || !lives) return std::nullopt;
   FrameSpec spec{.env = {.name = name,
                          .height = height,
                          .width = width,
                          .channels = channels,
-                         .num_actions = static_cast<int>(actions->size()),
                          .action_names = {},
                          .low = *low,
                          .high = *high},
                  .bytes = *bytes,
                  .lives = *lives,
                  .saves = Flag(message, "saves").value_or(false)};
-  for (const json& action : *actions) {
-    if (!action.is_string()) return std::nullopt;
-    spec.env.action_names.push_back(action.get<std::string>());
-  }
+  // 3. Actions. Their mask is a part of the frame.
+  if (!ReadActions(At(message, "actions"), spec.env)) return std::nullopt;
+  if (spec.env.row() > kMaxWorkerNumbers) return std::nullopt;
   return spec;
 }
 
@@ -92,7 +165,7 @@ bool SaysReady(std::string_view line) {
 
 bool SameSpec(const FrameSpec& a, const FrameSpec& b) {
   const auto all = [](const FrameSpec& s) {
-    return std::tie(s.env.name, s.env.height, s.env.width, s.env.channels, s.env.num_actions,
+    return std::tie(s.env.name, s.env.height, s.env.width, s.env.channels, s.env.actions,
                     s.env.action_names, s.env.low, s.env.high, s.bytes, s.lives, s.saves);
   };
   return all(a) == all(b);

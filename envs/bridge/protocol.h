@@ -10,13 +10,19 @@
 // control socket closes.
 //
 // Starting, one line of JSON each, ended by "\n":
-//   client  {"protocol": 3, "count": k, "seeds": [k integers in [0, 2^63)], "frames": r,
+//   client  {"protocol": 4, "count": k, "seeds": [k integers in [0, 2^63)], "frames": r,
 //            "before": true or false, "lost_life_stops": true or false, ...}
 //           and settings for the kind of worker: "env", "options" (an object), ...
 //   worker  {"height": h, "width": w, "channels": c, "bytes": true or false, "low": x, "high": x,
-//            "actions": ["NOOP", ...], "lives": true or false, "saves": true}
+//            "actions": a, "lives": true or false, "saves": true}
 //           frames are (h, w, c), C order, bytes if "bytes", else float32; without "saves" its
-//           state cannot be saved
+//           state cannot be saved. a is one of
+//             {"counts": [n, ...], "names": ["NOOP", ...], "masked": true or false}
+//               an action is m choices, each from 0 to its count - 1; names are those of the
+//               values of a single choice, and may be left out: []. If "masked", a frame has a
+//               number behind (h, w, c) for each value of all choices, not 0 where it is allowed
+//             {"low": [x, ...], "high": [x, ...]}
+//               an action is a point of a box of m coordinates; null is an infinite bound
 //        or {"error": "a whole sentence"} after a user's mistake; the client does not retry
 //   client  {"size": n, "commands": o, "rewards": o, "ends": o, "lives": o, "frames": o,
 //            "before": o, "stride": s}: the memory file now has n bytes, for good; offsets of
@@ -24,13 +30,15 @@
 //   worker  {"ready": true}: it is mapped
 //
 // Memory: all numbers little-endian; every offset and the stride a multiple of 64 bytes.
-//   commands  int32 (k, r)  a row: kReset alone, kSkip alone, or the actions of   client writes
-//                           up to r frames one after the other; kSkip after the last
+//   commands  int32 (k, r,  a row: kReset alone, kSkip alone, or the actions of   client writes
+//             m)            up to r frames one after the other; kSkip after the last. kReset and
+//                           kSkip are the first of m words; a box's words are float32 within it
 //   rewards   float64 (k)   of the frames played, added up; finite as float32;    worker writes
 //                           0 after kReset
 //   ends      int32 (k)     kRunning, kTerminated or kTruncated of envs/env.h     worker writes
 //   lives     int32 (k)     those left; 0 if "lives" is false                     worker writes
-//   frames    k of them, `stride` bytes apart: the newest; floats are finite      worker writes
+//   frames    k of them, `stride` bytes apart: the newest; floats are finite;     worker writes
+//             a mask allows a value of each choice, unless the end is kTerminated
 //   before    k of them, `stride` bytes apart: those before the newest;           worker writes
 //             undefined after kReset or kTerminated; after a kTruncated in the middle of a row of
 //             actions they may equal the newest
@@ -59,12 +67,12 @@
 
 namespace starling::envs {
 
-inline constexpr int kWorkerProtocol = 3;
+inline constexpr int kWorkerProtocol = 4;
 inline constexpr int kWorkerControlFd = 3;
 inline constexpr int kWorkerMemoryFd = 4;
 inline constexpr std::size_t kWorkerLineLimit = 1 << 20;  // bytes of a line of JSON
-inline constexpr int kMaxWorkerNumbers = 1 << 26;         // of a frame
-inline constexpr std::size_t kMaxWorkerActions = 65'536;
+inline constexpr int kMaxWorkerNumbers = 1 << 26;         // of a frame and its mask
+inline constexpr int kMaxWorkerActions = 65'536;          // values of all choices, or coordinates
 inline constexpr std::int32_t kWorkerSave = -3, kWorkerRestore = -4;
 inline constexpr std::uint64_t kWorkerStateLimit = std::uint64_t{1} << 30;  // bytes of a state
 
@@ -74,13 +82,13 @@ struct WorkerMemory {
               size = 0;
 };
 
-// The layout for `count` envs, each with commands for `repeat` frames. `before` is 0 without
+// The layout for `count` envs, each with commands of `words` words. `before` is 0 without
 // keep_before.
-constexpr WorkerMemory LayOut(std::size_t count, std::size_t repeat, bool keep_before,
+constexpr WorkerMemory LayOut(std::size_t count, std::size_t words, bool keep_before,
                               std::size_t frame_bytes) {
   constexpr auto up = [](std::size_t bytes) { return (bytes + 63) / 64 * 64; };
   WorkerMemory at;
-  at.rewards = at.commands + up(count * repeat * sizeof(std::int32_t));
+  at.rewards = at.commands + up(count * words * sizeof(std::int32_t));
   at.ends = at.rewards + up(count * sizeof(double));
   at.lives = at.ends + up(count * sizeof(std::int32_t));
   at.frames = at.lives + up(count * sizeof(std::int32_t));
@@ -96,8 +104,8 @@ constexpr WorkerMemory LayOut(std::size_t count, std::size_t repeat, bool keep_b
 std::string WorkerSpecLine(const FrameSpec& spec);
 
 // Returns the spec in `line`, of an env called `name`, or nullopt if it is malformed or impossible:
-// no actions, no or too large frames, bounds that are not finite. If `line` is {"error": sentence},
-// returns nullopt and sets `mistake` to the sentence.
+// no or too many actions, no or too large frames, bounds that are not finite or not in order. If
+// `line` is {"error": sentence}, returns nullopt and sets `mistake` to the sentence.
 std::optional<FrameSpec> ReadWorkerSpec(std::string_view line, const std::string& name,
                                         std::string& mistake);
 

@@ -49,6 +49,16 @@ bool LimitReceive(int fd) {
   return ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0;
 }
 
+// The first choice whose values `mask` (values()) forbids all, or nullopt.
+std::optional<std::size_t> NoneAllowed(const ActionSpace& space, auto mask) {
+  for (std::size_t k = 0; k < space.counts.size(); ++k) {
+    const auto values = mask.first(space.counts[k]);
+    if (std::ranges::all_of(values, [](auto v) { return v == 0; })) return k;
+    mask = mask.subspan(values.size());
+  }
+  return std::nullopt;
+}
+
 std::string Reason(int error) {
   const char* reason = ::strerrordesc_np(error);
   return reason != nullptr ? reason : "unknown error";
@@ -120,6 +130,7 @@ std::optional<WorkerError> Worker::Join(double limit_s) {
   if (!spec) return Fail("gave an invalid answer instead of its spec");
   spec_ = *spec;
   frame_size_ = spec_.env.row();
+  words_ = static_cast<std::size_t>(repeat_.frames) * spec_.env.actions.width();
   // 2. Share the memory, and wait until the worker has mapped it.
   if (auto error = Share()) return error;
   if (auto error = Await("\n", limit_s)) return error;
@@ -129,8 +140,8 @@ std::optional<WorkerError> Worker::Join(double limit_s) {
 
 // Gives the memory file its final size, maps it and sends the layout.
 std::optional<WorkerError> Worker::Share() {
-  at_ = LayOut(count_, repeat_.frames, repeat_.keep_before,
-               frame_size_ * (spec_.bytes ? 1 : sizeof(float)));
+  at_ =
+      LayOut(count_, words_, repeat_.keep_before, frame_size_ * (spec_.bytes ? 1 : sizeof(float)));
   // Sealed, because after a worker's ftruncate our next access would be a SIGBUS.
   void* map = MAP_FAILED;
   if (::ftruncate(memory_.get(), static_cast<off_t>(at_.size)) == 0 &&
@@ -150,7 +161,7 @@ std::optional<WorkerError> Worker::Share() {
 }
 
 void Worker::Play(std::span<const std::int32_t> commands) {
-  CHECK(commands.size() == count_ * repeat_.frames, "{} commands", commands.size());
+  CHECK(commands.size() == count_ * words_, "{} words of commands", commands.size());
   commands_.assign(commands.begin(), commands.end());
   Begin(commands);
 }
@@ -165,7 +176,7 @@ void Worker::Begin(std::span<const std::int32_t> commands, std::string_view behi
 }
 
 std::optional<WorkerError> Worker::Save(std::vector<std::byte>& state, double limit_s) {
-  Begin(std::vector(count_ * repeat_.frames, kWorkerSave));
+  Begin(std::vector(count_ * words_, kWorkerSave));
   // 1. The turn's byte and the size.
   std::uint64_t size = 0;
   const std::size_t begin = 1 + sizeof size;
@@ -188,7 +199,7 @@ std::optional<WorkerError> Worker::Restore(std::span<const std::byte> state, dou
   std::memcpy(behind.data(), &size, sizeof size);
   std::ranges::transform(state, behind.begin() + sizeof size,
                          [](std::byte byte) { return static_cast<char>(byte); });
-  Begin(std::vector(count_ * repeat_.frames, kWorkerRestore), behind);
+  Begin(std::vector(count_ * words_, kWorkerRestore), behind);
   if (auto error = Await("", limit_s)) return error;
   if (incoming_ != std::string_view(&turn_, 1)) {
     return Fail("gave an invalid answer to its state");
@@ -199,31 +210,40 @@ std::optional<WorkerError> Worker::Restore(std::span<const std::byte> state, dou
 std::optional<WorkerError> Worker::Take(double limit_s) {
   if (auto error = Await("", limit_s)) return error;
   if (incoming_ != std::string_view(&turn_, 1)) return Fail("gave an invalid answer after playing");
-  const auto finite = [](float v) { return std::isfinite(v); };
-  auto first_command = commands_.begin();  // of each env
-  for (int i = 0; i < static_cast<int>(count_); ++i, first_command += repeat_.frames) {
-    const std::int32_t command = *first_command;
-    if (command == FrameEnvs::kSkip) continue;
-    // 1. The end is one that may follow the command.
-    const std::int32_t end = *Element<std::int32_t>(at_.ends, i);
-    const auto last = command == FrameEnvs::kReset ? End::kRunning : End::kTruncated;
-    if (end < 0 || end > static_cast<std::int32_t>(last)) {
-      return Fail(fmt::format("gave an invalid answer: {} as the end of env {}", end, i));
-    }
-    // 2. All numbers are finite.
-    if (!std::isfinite(static_cast<float>(result(i).reward))) {
-      return Fail(
-          fmt::format("gave an invalid answer: a reward of {} in env {}", result(i).reward, i));
-    }
-    const bool seen_before = repeat_.keep_before && command != FrameEnvs::kReset &&
-                             static_cast<End>(end) != End::kTerminated;
-    if (!std::ranges::all_of(floats(i), finite) ||
-        (seen_before && !std::ranges::all_of(floats_before(i), finite))) {
-      return Fail(
-          fmt::format("gave an invalid answer: an observation that is not finite in env {}", i));
-    }
+  for (int i = 0; i < static_cast<int>(count_); ++i) {
+    const std::string wrong = WrongIn(i);
+    if (!wrong.empty()) return Fail("gave an invalid answer: " + wrong);
   }
   return std::nullopt;
+}
+
+// Returns what is wrong with the answer of env `i`, or "".
+std::string Worker::WrongIn(int i) const {
+  const std::int32_t command = commands_[i * words_];
+  if (command == FrameEnvs::kSkip) return "";
+  // 1. The end is one that may follow the command.
+  const std::int32_t end = *Element<std::int32_t>(at_.ends, i);
+  const auto last = command == FrameEnvs::kReset ? End::kRunning : End::kTruncated;
+  if (end < 0 || end > static_cast<std::int32_t>(last)) {
+    return fmt::format("{} as the end of env {}", end, i);
+  }
+  // 2. All numbers are finite.
+  if (!std::isfinite(static_cast<float>(result(i).reward))) {
+    return fmt::format("a reward of {} in env {}", result(i).reward, i);
+  }
+  const auto finite = [](float v) { return std::isfinite(v); };
+  const bool over = static_cast<End>(end) == End::kTerminated;
+  const bool seen_before = repeat_.keep_before && command != FrameEnvs::kReset && !over;
+  if (!std::ranges::all_of(floats(i), finite) ||
+      (seen_before && !std::ranges::all_of(floats_before(i), finite))) {
+    return fmt::format("an observation that is not finite in env {}", i);
+  }
+  // 3. A mask leaves a choice, unless the episode is over.
+  const ActionSpace& actions = spec_.env.actions;
+  if (!actions.masked || over) return "";
+  const auto none = spec_.bytes ? NoneAllowed(actions, bytes(i).last(actions.mask()))
+                                : NoneAllowed(actions, floats(i).last(actions.mask()));
+  return none ? fmt::format("env {} forbids every value of choice {}", i, *none) : "";
 }
 
 // Element `env` of the shared array at `offset`, whose elements are `stride` bytes apart.

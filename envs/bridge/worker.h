@@ -51,8 +51,8 @@ class Worker {
   std::optional<WorkerError> Join(double limit_s);
   const FrameSpec& spec() const { return spec_; }  // after Join
 
-  // Starts a turn. commands (count, repeat.frames) as in the protocol. Returns at once; Take must
-  // follow.
+  // Starts a turn. commands (count, repeat.frames, width()) as in the protocol. Returns at once;
+  // Take must follow.
   void Play(std::span<const std::int32_t> commands);
 
   // Waits for the end of the turn, `limit_s` at most since Play, and checks every answer.
@@ -64,7 +64,7 @@ class Worker {
 
   // Valid from Take to the next Play, for an env in [0, count) that was not skipped.
   FrameResult result(int env) const;
-  // The frame in shared memory: height * width * channels bytes or floats.
+  // The frame in shared memory: spec().env.row() bytes or floats.
   std::span<const std::uint8_t> bytes(int env) const { return Bytes(at_.frames, env); }
   std::span<const float> floats(int env) const { return Floats(at_.frames, env); }
   // The frame before it, if repeat.keep_before.
@@ -82,6 +82,7 @@ class Worker {
   std::optional<WorkerError> AwaitMore(std::string_view end, double limit_s, std::size_t size);
   std::optional<WorkerError> AwaitEvent(double limit_s, bool& late);
   std::optional<WorkerError> Share();
+  std::string WrongIn(int env) const;
   void Listen();
   void Send();
   WorkerError Fail(std::string text, int wait_ms = 0);
@@ -105,7 +106,8 @@ class Worker {
   std::size_t frame_size_ = 0;  // numbers
   WorkerMemory at_;
   std::byte* map_ = nullptr;            // at_.size bytes
-  std::vector<std::int32_t> commands_;  // (count, repeat.frames)
+  std::size_t words_ = 0;               // of an env's commands: repeat.frames * width()
+  std::vector<std::int32_t> commands_;  // (count, words)
   char turn_ = 0;                       // the last byte sent
 };
 

@@ -45,11 +45,10 @@ WorkerOptions WorkerOptionsOf(const EnvConfig& config, const WhileWaiting& while
 
 FrameSpec TryWorker(const WorkerProgram& program, double timeout_s, const std::string& advice) {
   const std::vector<std::uint64_t> seeds = {0};
-  const std::vector<std::int32_t> reset = {FrameEnvs::kReset};
   Worker worker(program, seeds);
   std::optional<WorkerError> error = worker.Join(WorkerOptions().start_timeout_s);
   if (!error) {
-    worker.Play(reset);
+    worker.Play(std::vector(worker.spec().env.actions.width(), FrameEnvs::kReset));
     error = worker.Take(timeout_s);
   }
   if (!error) return worker.spec();
@@ -63,8 +62,7 @@ WorkerEnvs::WorkerEnvs(WorkerProgram program, int num_envs, const EnvSeed& seed,
     : FrameEnvs(options.repeat),
       program_(std::move(program)),
       options_(options),
-      first_(static_cast<int>(seed.first)),
-      sticky_(num_envs, seed, options.sticky_actions) {
+      first_(static_cast<int>(seed.first)) {
   CHECK(num_envs > 0 && options.per_process > 0, "{} envs", num_envs);
   // 1. Divide the envs among processes.
   for (int i = 0; i < num_envs; ++i) {
@@ -73,11 +71,12 @@ WorkerEnvs::WorkerEnvs(WorkerProgram program, int num_envs, const EnvSeed& seed,
   for (int first = 0; first < num_envs; first += options.per_process) {
     slots_.push_back({.first = first, .count = std::min(options.per_process, num_envs - first)});
   }
-  commands_.assign(envs_.size() * repeat().frames, kSkip);
   // 2. Start all of them. The first one determines the spec.
   std::vector<Slot*> all;
   for (Slot& slot : slots_) all.push_back(&slot);
   Start(all);
+  sticky_ = StickyActions(num_envs, seed, options.sticky_actions, spec_.env.actions);
+  commands_.assign(envs_.size() * RowWords(), kSkip);
   bytes_ = {envs_.size(), spec_.bytes ? spec_.env.row() : 0, repeat().keep_before};
   floats_ = {envs_.size(), spec_.bytes ? 0 : spec_.env.row(), repeat().keep_before};
 }
@@ -140,7 +139,8 @@ void WorkerEnvs::Fail(Slot& slot, const WorkerError& error) {
 
 void WorkerEnvs::Play(std::span<const std::int32_t> commands, int frames) {
   CHECK(playing_.empty(), "AdvanceAsync twice, without AdvanceWait");
-  for (int i = 0; i < size(); ++i) Ask(i, commands[i], frames);
+  const auto width = static_cast<std::size_t>(spec_.env.actions.width());
+  for (int i = 0; i < size(); ++i) Ask(i, commands.subspan(i * width, width), frames);
   std::vector<Slot*> all;
   for (Slot& slot : slots_) all.push_back(&slot);
   Begin(all);
@@ -157,24 +157,24 @@ void WorkerEnvs::Take() {
 }
 
 // Writes the row of commands for env `i`, of which the caller requests `asked`.
-void WorkerEnvs::Ask(int i, std::int32_t asked, int frames) {
+void WorkerEnvs::Ask(int i, std::span<const std::int32_t> asked, int frames) {
   EnvState& env = envs_[i];
   const auto row = RowsOf(i);
   std::ranges::fill(row, kSkip);
-  if (asked == kSkip) return;
-  if (asked == kReset) {
+  if (asked[0] == kSkip) return;
+  if (asked[0] == kReset) {
     env.running = true;
     env.lost = false;
     row[0] = kReset;
     return;
   }
-  CHECK(asked >= 0 && asked < spec_.env.num_actions && env.running, "command {} of env {}", asked,
-        i);
+  CheckAction(spec_.env.actions, asked, i);
+  CHECK(env.running, "an action of env {}, which is over", i);
   if (env.lost) {
     CutOne(env);
     return;
   }
-  sticky_.Play(i, asked, row.first(frames));
+  sticky_.Play(i, asked, row.first(frames * asked.size()));
 }
 
 // Lets all `slots` play their commands, at the same time.
@@ -216,7 +216,7 @@ void WorkerEnvs::Fields(StateBytes& state) {
   state.Tag("wrks");
   state.Same(envs_.size(), "envs");
   state.Same(slots_.size(), "env processes");
-  sticky_.Fields(state, spec_.env.num_actions);
+  sticky_.Fields(state);
   for (EnvState& env : envs_) {
     state(env.seeds);
     state(env.result);
@@ -262,7 +262,7 @@ void WorkerEnvs::Keep(Slot& slot) {
     EnvState& env = envs_[i];
     const std::int32_t command = RowsOf(i)[0];
     if (command == kSkip) continue;
-    if (command >= 0) slot.failures = 0;
+    if (command != kReset) slot.failures = 0;
     env.result = worker.result(k);
     env.running = env.result.end == End::kRunning;
     if (repeat().keep_before) {
@@ -280,8 +280,10 @@ void WorkerEnvs::Cut(const Slot& slot) {
   for (int i = slot.first; i < slot.first + slot.count; ++i) {
     EnvState& env = envs_[i];
     const auto row = RowsOf(i);
-    if (row[0] == kSkip) env.lost = env.running;
-    if (row[0] >= 0) {
+    if (row[0] == kReset) continue;
+    if (row[0] == kSkip) {
+      env.lost = env.running;
+    } else {
       CutOne(env);
       std::ranges::fill(row, kSkip);
     }
@@ -296,7 +298,11 @@ void WorkerEnvs::CutOne(EnvState& env) {
 
 // The rows of `commands_` of envs [first, first + count).
 std::span<std::int32_t> WorkerEnvs::RowsOf(int first, int count) {
-  return std::span(commands_).subspan(first * repeat().frames, count * repeat().frames);
+  return std::span(commands_).subspan(first * RowWords(), count * RowWords());
+}
+
+std::size_t WorkerEnvs::RowWords() const {
+  return static_cast<std::size_t>(repeat().frames) * spec_.env.actions.width();
 }
 
 }  // namespace starling::envs

@@ -96,7 +96,7 @@ class WorkerEnvs final : public FrameEnvs {
   void Start(std::span<Slot* const> slots);
   bool Join(Slot& slot);
   void Fail(Slot& slot, const WorkerError& error);
-  void Ask(int i, std::int32_t asked, int frames);
+  void Ask(int i, std::span<const std::int32_t> asked, int frames);
   void Begin(std::span<Slot* const> slots);
   std::vector<Slot*> Finish();
   void Keep(Slot& slot);
@@ -105,6 +105,7 @@ class WorkerEnvs final : public FrameEnvs {
   void Cut(const Slot& slot);
   static void CutOne(EnvState& env);
   std::span<std::int32_t> RowsOf(int first, int count = 1);
+  std::size_t RowWords() const;
 
   const WorkerProgram program_;
   const WorkerOptions options_;
@@ -114,7 +115,7 @@ class WorkerEnvs final : public FrameEnvs {
   std::vector<Slot> slots_;
   std::vector<Slot*> playing_;  // have begun to play, and are not waited for yet
   StickyActions sticky_;
-  std::vector<std::int32_t> commands_;  // (B, repeat().frames) for the workers
+  std::vector<std::int32_t> commands_;  // (B, repeat().frames, width()) for the workers
   KeptFrames<std::uint8_t> bytes_;      // one of the two is used; copies outlive their worker
   KeptFrames<float> floats_;
   std::uint64_t replaced_ = 0;

@@ -45,8 +45,8 @@ class DeviceGames final : public VecEnv {
         since_here_(envs(), device_.memory().host_side()),
         ended_here_(0, device_.memory().host_side()) {
     CHECK(steps >= 1, "steps = {}", steps);
-    CHECK(Table<G>::Bytes(spec_.obs_size()) <= cuda::kMaxScratch,
-          "{} values are too large a picture", spec_.obs_size());
+    CHECK(Table<G>::Bytes(spec_.row()) <= cuda::kMaxScratch, "{} values are too large a picture",
+          spec_.row());
     Buffer<Seat<G>> seats(envs(), device_.memory().host_side());
     std::size_t i = 0;
     for (const Player<G>& player : MakePlayers<G>(num_envs, seed, config)) {
@@ -62,22 +62,27 @@ class DeviceGames final : public VecEnv {
 
   void Reset(std::span<float> observations) override {
     CHECK(observations.size() == envs() * spec_.row());
-    device_.ForEachWarp(num_envs_, Table<G>::Bytes(spec_.obs_size()),
-                        ResetGame<G>{seats_.data(), spec_.obs_size(), observations.data()});
+    device_.ForEachWarp(num_envs_, Table<G>::Bytes(spec_.row()),
+                        ResetGame<G>{.seats = seats_.data(),
+                                     .obs_size = spec_.obs_size(),
+                                     .row = static_cast<int>(spec_.row()),
+                                     .observations = observations.data()});
   }
 
   void StepAsync(std::span<const std::int32_t> actions) override { actions_ = actions; }
 
   void StepWait(std::span<float> observations, std::span<float> rewards,
                 std::span<std::uint8_t> terminals) override {
-    CHECK(actions_.size() == envs() && observations.size() == envs() * spec_.row() &&
-              rewards.size() == envs() && terminals.size() == envs(),
-          "{} actions, {} observed values, {} rewards, {} terminals for {} envs", actions_.size(),
-          observations.size(), rewards.size(), terminals.size(), envs());
-    device_.ForEachWarp(num_envs_, Table<G>::Bytes(spec_.obs_size()),
+    CHECK(actions_.size() == envs() * kActionWidth<G> &&
+              observations.size() == envs() * spec_.row() && rewards.size() == envs() &&
+              terminals.size() == envs(),
+          "{} words of actions, {} observed values, {} rewards, {} terminals for {} envs",
+          actions_.size(), observations.size(), rewards.size(), terminals.size(), envs());
+    device_.ForEachWarp(num_envs_, Table<G>::Bytes(spec_.row()),
                         StepGame<G>{.n = num_envs_,
-                                    .num_actions = spec_.num_actions,
+                                    .largest = Largest(),
                                     .obs_size = spec_.obs_size(),
+                                    .row = static_cast<int>(spec_.row()),
                                     .most_ended = steps_,
                                     .seats = seats_.data(),
                                     .since = since_.data(),
@@ -110,6 +115,14 @@ class DeviceGames final : public VecEnv {
 
  private:
   std::size_t envs() const { return num_envs_; }
+
+  // The largest value of each choice.
+  ActionWords<G> Largest() const {
+    ActionWords<G> largest{};
+    std::size_t k = 0;
+    for (const std::int32_t count : spec_.actions.counts) largest[k++] = count - 1;
+    return largest;
+  }
 
   // Moves the episodes that ended from the device to the end of `out`.
   void FetchEpisodes(std::vector<EpisodeEnd>& out) {

@@ -27,15 +27,15 @@ struct SinceTaken {
   std::int32_t steps = 0, ended = 0;
 };
 
-// The memory that the lanes of an env share: its seat, then its picture.
+// The memory that the lanes of an env share: its seat, then its row of observations.
 template <Game G>
 class Table {
  public:
-  static constexpr std::size_t Bytes(int obs_size) { return kPicture + obs_size * sizeof(float); }
+  static constexpr std::size_t Bytes(std::size_t row) { return kRow + row * sizeof(float); }
 
   HOST_DEVICE explicit Table(std::byte* scratch) : scratch_(scratch) {}
   HOST_DEVICE Seat<G>& seat() const { return *std::launder(reinterpret_cast<Seat<G>*>(scratch_)); }
-  HOST_DEVICE float* picture() const { return reinterpret_cast<float*>(scratch_ + kPicture); }
+  HOST_DEVICE float* row() const { return reinterpret_cast<float*>(scratch_ + kRow); }
 
   template <class Lanes>
   HOST_DEVICE void CarryIn(const Seat<G>& seat, Lanes lanes) const {
@@ -43,17 +43,17 @@ class Table {
     lanes.Sync();
   }
   template <class Lanes>
-  HOST_DEVICE void CarryOut(int obs_size, Lanes lanes, Seat<G>& seat, float* observation) const {
+  HOST_DEVICE void CarryOut(int values, Lanes lanes, Seat<G>& seat, float* observation) const {
     lanes.Sync();
     Carry(&seat, scratch_, lanes);
-    const float* const from = picture();
-    for (int k = lanes.index(); k < obs_size; k += lanes.count()) observation[k] = from[k];
+    const float* const from = row();
+    for (int k = lanes.index(); k < values; k += lanes.count()) observation[k] = from[k];
   }
 
  private:
   using Word [[gnu::may_alias]] = std::uint64_t;
   static constexpr int kWords = sizeof(Seat<G>) / sizeof(Word);
-  static constexpr std::size_t kPicture = (sizeof(Seat<G>) + 15) / 16 * 16;
+  static constexpr std::size_t kRow = (sizeof(Seat<G>) + 15) / 16 * 16;
   static_assert(alignof(Seat<G>) == alignof(Word) && sizeof(Seat<G>) % sizeof(Word) == 0);
 
   // Copies a seat, its words dealt to the lanes in turn.
@@ -70,9 +70,9 @@ class Table {
 // Begins an episode in every env.
 template <Game G>
 struct ResetGame {
-  Seat<G>* seats;  // (n)
-  int obs_size;
-  float* observations;  // (n, obs_size)
+  Seat<G>* seats;       // (n)
+  int obs_size, row;    // of EnvSpec
+  float* observations;  // (n, row)
 
   template <class Lanes>
   HOST_DEVICE void operator()(long long i, Lanes lanes, std::byte* scratch) const {
@@ -80,9 +80,9 @@ struct ResetGame {
     table.CarryIn(seats[i], lanes);
     if (lanes.index() == 0) {
       table.seat().Restart();
-      table.seat().player.game.Observe(table.picture());
+      ShowTo(table.row(), obs_size, table.seat().player.game);
     }
-    table.CarryOut(obs_size, lanes, seats[i], observations + i * obs_size);
+    table.CarryOut(row, lanes, seats[i], observations + i * row);
   }
 };
 
@@ -90,13 +90,14 @@ struct ResetGame {
 template <Game G>
 struct StepGame {
   long long n;
-  int num_actions, obs_size;
-  std::int32_t most_ended;  // rows of `ended`
-  Seat<G>* seats;           // (n)
-  SinceTaken* since;        // (n)
-  EndedEpisode* ended;      // (most_ended, n); row k: the k-th to end of each env
-  const std::int32_t* actions;
-  float* observations;  // (n, obs_size)
+  ActionWords<G> largest;       // value of each choice
+  int obs_size, row;            // of EnvSpec
+  std::int32_t most_ended;      // rows of `ended`
+  Seat<G>* seats;               // (n)
+  SinceTaken* since;            // (n)
+  EndedEpisode* ended;          // (most_ended, n); row k: the k-th to end of each env
+  const std::int32_t* actions;  // (n, width)
+  float* observations;          // (n, row)
   float* rewards;
   std::uint8_t* terminals;
 
@@ -106,15 +107,14 @@ struct StepGame {
     table.CarryIn(seats[i], lanes);
     if (lanes.index() == 0) {
       Play(i, table.seat());
-      table.seat().player.game.Observe(table.picture());
+      ShowTo(table.row(), obs_size, table.seat().player.game);
     }
-    table.CarryOut(obs_size, lanes, seats[i], observations + i * obs_size);
+    table.CarryOut(row, lanes, seats[i], observations + i * row);
   }
 
  private:
   HOST_DEVICE void Play(long long i, Seat<G>& seat) const {
-    const std::int32_t asked = actions[i], last = num_actions - 1;
-    const Outcome outcome = seat.Play(asked < 0 ? 0 : asked > last ? last : asked);
+    const Outcome outcome = seat.Play(Asked(i));
     rewards[i] = outcome.reward;
     terminals[i] = static_cast<std::uint8_t>(outcome.end());
     SinceTaken counts = since[i];
@@ -127,6 +127,17 @@ struct StepGame {
     }
     ++counts.steps;
     since[i] = counts;
+  }
+
+  // The action of env i, a choice out of range as the nearest of its values.
+  HOST_DEVICE ActionOf<G> Asked(long long i) const {
+    constexpr int kWidth = kActionWidth<G>;
+    ActionWords<G> words{};
+    for (int k = 0; k < kWidth; ++k) {
+      const std::int32_t asked = actions[i * kWidth + k], last = largest[k];
+      words[k] = kHasBox<G> ? asked : asked < 0 ? 0 : asked > last ? last : asked;
+    }
+    return ActionFrom<G>(words.data());
   }
 };
 

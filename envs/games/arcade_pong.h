@@ -60,7 +60,7 @@ struct ArcadePong {
     return {.name = "arcade/pong",
             .height = kSide,
             .width = kSide,
-            .num_actions = kNumActions,
+            .actions = ActionSpace::Choice(kNumActions),
             .action_names = {"noop", "up", "down"}};
   }
 

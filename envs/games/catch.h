@@ -22,7 +22,7 @@ struct Catch {
     return {.name = "catch",
             .height = kRows,
             .width = kColumns,
-            .num_actions = kNumActions,
+            .actions = ActionSpace::Choice(kNumActions),
             .action_names = {"stay", "left", "right"}};
   }
 

@@ -24,7 +24,7 @@ struct Dummy {
   static EnvSpec Spec() {
     return {.name = "dummy",
             .channels = 3,
-            .num_actions = kNumActions,
+            .actions = ActionSpace::Choice(kNumActions),
             .action_names = {"noop", "left", "right"}};
   }
 

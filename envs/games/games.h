@@ -3,6 +3,7 @@
 
 #include "envs/games/arcade_pong.h"
 #include "envs/games/catch.h"
+#include "envs/games/control_reach.h"
 #include "envs/games/dummy.h"
 #include "envs/games/memory_recall.h"
 #include "envs/games/minatar_asterix.h"
@@ -15,6 +16,8 @@
 #define STARLING_GAMES(GAME)                \
   GAME(ArcadePong, "arcade/pong")           \
   GAME(Catch, "catch")                      \
+  GAME(ControlReach, "control/reach")       \
+  GAME(ControlSteer, "control/steer")       \
   GAME(Dummy, "dummy")                      \
   GAME(MemoryRecall, "memory/recall")       \
   GAME(MinatarAsterix, "minatar/asterix")   \

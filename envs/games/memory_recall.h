@@ -29,7 +29,7 @@ struct MemoryRecall {
   static EnvSpec Spec() {
     return {.name = "memory/recall",
             .channels = kLights,
-            .num_actions = kNumActions,
+            .actions = ActionSpace::Choice(kNumActions),
             .action_names = {"noop", "one", "two", "three", "four"}};
   }
 

@@ -22,7 +22,7 @@ struct MinatarGrid {
             .height = kSide,
             .width = kSide,
             .channels = kChannels,
-            .num_actions = kNumActions,
+            .actions = ActionSpace::Choice(kNumActions),
             .action_names = {"noop", "left", "up", "right", "down", "fire"}};
   }
 

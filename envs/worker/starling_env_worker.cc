@@ -127,6 +127,7 @@ class Memory {
   Memory& operator=(const Memory&) = delete;
 
   bool mapped() const { return base_ != nullptr; }
+  // An action of a plug-in is one word.
   std::span<const std::int32_t> commands(std::size_t i) const {
     return {Column(at_.commands) + i * frames_, frames_};
   }

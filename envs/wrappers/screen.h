@@ -6,6 +6,8 @@
 //                                        that is not zero (the first channel is white, the last a
 //                                        quarter as bright)
 //   vector     unchanged                 refused
+//
+// A mask of actions behind the frame is treated as more of the frame; env.pixels has none.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +53,7 @@ class Screen {
   // Shape and bounds of the observed frame; name and actions are those of the raw env.
   const EnvSpec& spec() const { return observed_; }
 
-  // Converts one raw frame to `out` (spec().obs_size() floats). Bytes if FrameSpec::bytes.
+  // Converts one raw frame to `out` (spec().row() floats). Bytes if FrameSpec::bytes.
   void Show(std::span<const std::uint8_t> bytes, float* out);
   void Show(std::span<const float> floats, float* out) const;
 

@@ -53,6 +53,7 @@ const char* FirstWrapper(const EnvConfig& config) {
 EnvSpec WrappedSpec(const FrameSpec& raw, const EnvConfig& config) {
   EnvSpec spec = Screen(raw, config.pixels).spec();
   spec.channels *= static_cast<int>(config.stack);
+  if (spec.actions.box()) spec.actions.bounds = config.action_bounds;
   return spec;
 }
 
@@ -61,13 +62,16 @@ WrappedEnv::WrappedEnv(std::unique_ptr<FrameEnvs> frames, const EnvSeed& seed,
     : config_(config),
       frames_(std::move(frames)),
       screen_(frames_->spec(), config.pixels),
-      spec_(WrappedSpec(frames_->spec(), config)) {
+      spec_(WrappedSpec(frames_->spec(), config)),
+      noop_(RestingAction(spec_.actions)) {
   CHECK(frames_->repeat() == RepeatOf(config), "{} frames", frames_->repeat().frames);
+  CHECK(!spec_.actions.masked || (config.stack == 1 && !config.pixels && !config.max_pool),
+        "{}: a mask passes with a single frame", spec_.name);
   for (int i = 0; i < frames_->size(); ++i) {
     envs_.push_back({.index = i, .noops = RandomStream(seed.Stream(envs_.size(), Purpose::kNoop))});
     envs_.back().stack.resize(spec_.row());
   }
-  commands_.resize(envs_.size());
+  commands_.resize(envs_.size() * noop_.size());
 }
 
 void WrappedEnv::Reset(std::span<float> observations) {
@@ -82,14 +86,28 @@ void WrappedEnv::Reset(std::span<float> observations) {
 }
 
 void WrappedEnv::StepAsync(std::span<const std::int32_t> actions) {
-  CHECK(actions.size() == envs_.size(), "{} actions for {} envs", actions.size(), envs_.size());
+  const std::size_t width = noop_.size();
+  CHECK(actions.size() == envs_.size() * width, "{} words of actions for {} envs", actions.size(),
+        envs_.size());
   truncated_.clear();
   for (const EnvState& env : envs_) {
-    const std::int32_t action = actions[env.index];
-    CHECK(action >= 0 && action < spec_.num_actions, "action {} of env {}, not in [0, {})", action,
-          env.index, spec_.num_actions);
+    CheckAction(spec_.actions, actions.subspan(env.index * width, width), env.index);
   }
-  frames_->AdvanceAsync(actions, frames_->repeat().frames);
+  frames_->AdvanceAsync(spec_.actions.box() ? Bounded(actions) : actions, frames_->repeat().frames);
+}
+
+std::span<std::int32_t> WrappedEnv::CommandOf(int env) {
+  return std::span(commands_).subspan(env * noop_.size(), noop_.size());
+}
+
+// The points of `actions` between the bounds of the box, in commands_.
+std::span<const std::int32_t> WrappedEnv::Bounded(std::span<const std::int32_t> actions) {
+  const ActionSpace& box = spec_.actions;
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    const std::size_t k = i % noop_.size();
+    commands_[i] = WordOf(IntoBounds(FloatOf(actions[i]), box.low[k], box.high[k], box.bounds));
+  }
+  return commands_;
 }
 
 void WrappedEnv::StepWait(std::span<float> observations, std::span<float> rewards,
@@ -153,7 +171,7 @@ void WrappedEnv::Restart() {
   std::vector<std::uint64_t> noops(envs_.size());
   bool any = false;
   for (EnvState& env : envs_) {
-    commands_[env.index] = env.over ? FrameEnvs::kReset : FrameEnvs::kSkip;
+    CommandOf(env.index)[0] = env.over ? FrameEnvs::kReset : FrameEnvs::kSkip;
     if (!env.over) continue;
     any = true;
     env.episode_return = 0;
@@ -167,22 +185,22 @@ void WrappedEnv::Restart() {
     frames_->Advance(commands_);
     any = false;
     for (EnvState& env : envs_) {
-      std::int32_t& command = commands_[env.index];
-      if (command == FrameEnvs::kSkip) continue;
+      const auto command = CommandOf(env.index);
+      if (command[0] == FrameEnvs::kSkip) continue;
       const FrameResult& result = frames_->result(env.index);
       env.lives = result.lives;
       // If the episode ends during its no-ops, or the process is replaced, the next has none.
-      if (command != FrameEnvs::kReset && result.end != End::kRunning) {
-        command = FrameEnvs::kReset;
+      if (command[0] != FrameEnvs::kReset && result.end != End::kRunning) {
+        command[0] = FrameEnvs::kReset;
         noops[env.index] = 0;
       } else if (noops[env.index] > 0) {
         --noops[env.index];
-        command = 0;
+        std::ranges::copy(noop_, command.begin());
       } else {
         env.over = false;
-        command = FrameEnvs::kSkip;
+        command[0] = FrameEnvs::kSkip;
       }
-      any |= command != FrameEnvs::kSkip;
+      any |= command[0] != FrameEnvs::kSkip;
     }
   }
 }

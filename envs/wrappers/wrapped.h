@@ -1,7 +1,7 @@
 // The wrappers of `[env]`: the A3C paper's treatment of Atari, for any env.
 //
 // In this order, each off by default (action_set and sticky_actions come first: the envs do them):
-//   noop_max        an episode begins with 1 to noop_max frames of action 0
+//   noop_max        an episode begins with 1 to noop_max frames of action 0 (RestingAction)
 //   repeat          an action is played for so many frames, their rewards added up; it stops early
 //                   at an end (the envs do it: envs/frames.h)
 //   max_pool        observed is the maximum of the last two of these frames (sprites flicker)
@@ -13,6 +13,9 @@
 //   pixels          84 x 84 grey
 //   stack           the last `stack` frames together, oldest first, in the channels; at the
 //                   beginning of an episode all of them are its first frame
+//
+// A policy's action in a box is a point of the whole space; the envs below get it between its
+// bounds. A mask of actions passes with its frame, without max_pool, pixels and stack.
 #pragma once
 
 #include <cstdint>
@@ -67,6 +70,8 @@ class WrappedEnv final : public VecEnv {
     std::size_t newest = 0;      // index into the ring
   };
 
+  std::span<std::int32_t> CommandOf(int env);
+  std::span<const std::int32_t> Bounded(std::span<const std::int32_t> actions);
   void Take();
   void EndStep(EnvState& env);
   void KeepFinal(EnvState& env);
@@ -79,12 +84,13 @@ class WrappedEnv final : public VecEnv {
   Screen screen_;
   EnvSpec spec_;
   std::vector<EnvState> envs_;
-  std::vector<std::int32_t> commands_;
+  const std::vector<std::int32_t> noop_;  // (width())
+  std::vector<std::int32_t> commands_;    // (B, width())
   std::vector<std::uint8_t> pooled_bytes_;
   std::vector<float> pooled_floats_;
   std::vector<EpisodeEnd> episodes_;
   std::vector<Truncated> truncated_;  // by the last Step
-  std::vector<float> finals_;         // (B, H, W, C) their observations; empty before the first
+  std::vector<float> finals_;         // (B, row) their observations; empty before the first
 };
 
 }  // namespace starling::envs

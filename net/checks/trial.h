@@ -204,11 +204,16 @@ void GruCellForward(Trial& trial);
 void GruCellBackward(Trial& trial);
 void KeepState(Trial& trial);
 
-void SampleActions(Trial& trial);  // heads.cc
-void AddBootstrap(Trial& trial);
-void Advantages(Trial& trial);
+void CopyColumns(Trial& trial);  // rows.cc
+void SumRows(Trial& trial);
+void MaskLogits(Trial& trial);
+
+void SampleActions(Trial& trial);  // policy.cc
 void Loss(Trial& trial);
 void LogProbs(Trial& trial);
+
+void AddBootstrap(Trial& trial);  // returns.cc
+void Advantages(Trial& trial);
 void AdvantageMoments(Trial& trial);
 void Gather(Trial& trial);
 void ClipByGlobalNorm(Trial& trial);

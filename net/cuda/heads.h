@@ -7,40 +7,17 @@
 #include "core/random.h"
 #include "net/cuda/elementwise.h"
 #include "net/loss.h"
+#include "net/policy.h"
 #include "net/surrogate.h"
 
 namespace starling::net::cuda {
 
-HOST_DEVICE inline float Largest(int count, const float* values) {
-  float top = values[0];
-  for (int a = 1; a < count; ++a) {
-    if (top < values[a]) top = values[a];
-  }
-  return top;
-}
-
 struct SampleActions {
-  int actions;
-  const float* logits;
-  RandomStream* streams;
-  std::int32_t* taken;
+  SampleActionsArgs<float> a;
 
   HOST_DEVICE void operator()(long long i) const {
-    const float* const z = logits + i * actions;
-    const float top = Largest(actions, z);
-    float total = 0;
-    for (int a = 0; a < actions; ++a) total += std::exp(z[a] - top);
-    // Take the first action whose cumulated mass exceeds u * total, else the last with any mass.
-    const float target = streams[i].Uniform() * total;
-    float below = 0;
-    std::int32_t chosen = 0;
-    for (int a = 0; a < actions; ++a) {
-      const float mass = std::exp(z[a] - top);
-      if (mass > 0) chosen = a;
-      below += mass;
-      if (below > target) break;
-    }
-    taken[i] = chosen;
+    DrawAction(a.policy, a.logits + i * a.policy.outputs, a.streams[i],
+               a.taken + i * a.policy.width);
   }
 };
 
@@ -75,12 +52,10 @@ struct LogProbs {
   LogProbsArgs<float> a;
 
   HOST_DEVICE void operator()(long long i) const {
-    const float* const z = a.logits + i * a.actions;
-    const float top = Largest(a.actions, z);
-    float sum = 0;
-    for (int k = 0; k < a.actions; ++k) sum += std::exp(z[k] - top);
     const long long row = RowOf(a.rows, i);
-    a.logps[row] = z[a.taken[row]] - top - std::log(sum);
+    const RowPolicy<float> pi(a.policy, a.logits + i * a.policy.outputs,
+                              a.taken + row * a.policy.width, nullptr);
+    a.logps[row] = pi.logp();
   }
 };
 
@@ -167,36 +142,23 @@ struct LossOfSamples {
 
  private:
   HOST_DEVICE void Add(long long i, Terms& terms) const {
-    // 1. The softmax, relative to the largest logit.
+    // 1. The terms of the report.
     const long long row = RowOf(a.samples.rows, i);
-    const int actions = a.actions, taken = a.samples.taken[row];
-    const float* const z = a.logits + i * actions;
-    const float each = static_cast<float>(a.weights->scale / a.n);
-    const float top = Largest(actions, z);
-    float sum = 0, weighted = 0;
-    for (int k = 0; k < actions; ++k) {
-      const float mass = std::exp(z[k] - top);
-      sum += mass;
-      weighted += mass * (z[k] - top);
-    }
-    // 2. The terms of the report.
-    const float log_sum = std::log(sum), entropy = log_sum - weighted / sum;
+    float* const d = a.dlogits + i * a.policy.outputs;
+    const RowPolicy<float> pi(a.policy, a.logits + i * a.policy.outputs,
+                              a.samples.taken + row * a.policy.width, d);
     const auto policy =
-        PolicyTermOf(a.samples, row, z[taken] - top - log_sum, static_cast<float>(a.weights->clip));
+        PolicyTermOf(a.samples, row, pi.logp(), static_cast<float>(a.weights->clip));
     const auto value =
         ValueTermOf(a.samples, row, a.values[i], static_cast<float>(a.weights->value_clip));
     terms.policy += policy.loss;
     terms.value += value.loss;
-    terms.entropy += entropy;
+    terms.entropy += pi.entropy();
     terms.kl += policy.kl;
     terms.clipped += policy.clipped;
-    // 3. The gradient.
-    const float entropy_weight = static_cast<float>(a.weights->entropy);
-    for (int k = 0; k < actions; ++k) {
-      const float p = std::exp(z[k] - top) / sum, one = k == taken ? 1.0f : 0.0f;
-      a.dlogits[i * actions + k] =
-          each * (policy.push * (p - one) + entropy_weight * p * (z[k] - top - log_sum + entropy));
-    }
+    // 2. The gradient.
+    const float each = static_cast<float>(a.weights->scale / a.n);
+    pi.Gradient(each, policy.push, static_cast<float>(a.weights->entropy), d);
     a.dvalues[i] = each * static_cast<float>(2 * a.weights->value_coef) * value.error;
   }
 };

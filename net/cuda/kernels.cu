@@ -5,6 +5,7 @@
 #include "net/cuda/layers.h"
 #include "net/cuda/patches.h"
 #include "net/cuda/pictures.h"
+#include "net/cuda/rows.h"
 #include "net/cuda/sums.h"
 
 namespace starling::cuda {
@@ -23,6 +24,11 @@ template void ForEach(void*, long long, const bodies::LstmCellForward&);
 template void ForEach(void*, long long, const bodies::LstmCellBackward&);
 template void ForEach(void*, long long, const bodies::GruCellForward&);
 template void ForEach(void*, long long, const bodies::GruCellBackward&);
+
+// The rows of an array.
+template void ForEach(void*, long long, const bodies::CopyColumns&);
+template void ForEachWarp(void*, long long, const bodies::SumRows&);
+template void ForEach(void*, long long, const bodies::MaskLogits&);
 
 // Convolutions with borders and windows, and layers with few outputs.
 template void ForEach(void*, long long, const bodies::Pad&);

@@ -8,6 +8,7 @@
 #include "net/cuda/layers.h"
 #include "net/cuda/linear.h"
 #include "net/cuda/pictures.h"
+#include "net/cuda/rows.h"
 
 namespace starling::net::cuda {
 
@@ -40,6 +41,16 @@ class GpuOps final : public Backend<float> {
   }
   void ConvBackwardInput(const ConvBackwardInputArgs<float>& args) override {
     convolution_.BackwardInput(args);
+  }
+
+  void CopyColumns(const CopyColumnsArgs<float>& args) override {
+    device_.ForEach(Times(args.n, args.width), cuda::CopyColumns{args, Divisor(args.width)});
+  }
+  void SumRows(const SumRowsArgs<float>& args) override {
+    device_.ForEachWarp(args.width, cuda::SumRows{args});
+  }
+  void MaskLogits(const MaskLogitsArgs<float>& args) override {
+    device_.ForEach(Times(args.n, args.width), cuda::MaskLogits{args, Divisor(args.width)});
   }
 
   void Pad(const PadArgs<float>& args) override {
@@ -111,9 +122,8 @@ class GpuOps final : public Backend<float> {
     device_.ForEach(Times(n, width), cuda::Gather<std::uint8_t>{width, rows, from, to});
   }
 
-  void SampleActions(int n, int actions, const float* logits, RandomStream* streams,
-                     std::int32_t* taken) override {
-    device_.ForEach(n, cuda::SampleActions{actions, logits, streams, taken});
+  void SampleActions(const SampleActionsArgs<float>& args) override {
+    device_.ForEach(args.n, cuda::SampleActions{args});
   }
   void AddBootstrap(const AddBootstrapArgs<float>& args) override {
     device_.ForEach(args.n, cuda::AddBootstrap{args});

@@ -123,7 +123,8 @@ class Noted final : public envs::VecEnv {
   std::int64_t waited_ns() const override { return waited_ns_; }
 
  private:
-  const envs::EnvSpec spec_{.name = "noted", .num_actions = 2, .action_names = {"a", "b"}};
+  const envs::EnvSpec spec_{
+      .name = "noted", .actions = ActionSpace::Choice(2), .action_names = {"a", "b"}};
   const std::string name_;
   std::vector<std::string>& notes_;
   std::int64_t waited_ns_ = 0;

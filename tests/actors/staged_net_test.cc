@@ -27,7 +27,8 @@ constexpr int kUnroll = 4, kActions = 3;
 const std::vector<net::Block> kGroups = {{0, 0, 2}, {0, 2, 2}, {0, 4, 3}};
 
 net::ModelSpec SpecOf(std::vector<std::string> layers) {
-  net::ModelSpec spec{.kind = NetKind::kLayers, .hidden = {}, .num_actions = kActions};
+  net::ModelSpec spec{
+      .kind = NetKind::kLayers, .hidden = {}, .actions = ActionSpace::Choice(kActions)};
   spec.channels = 9;
   spec.layers = std::move(layers);
   return spec;
@@ -212,7 +213,8 @@ class Failing final : public envs::VecEnv {
   void TakeEpisodes(std::vector<envs::EpisodeEnd>&) override {}
 
  private:
-  const envs::EnvSpec spec_{.name = "failing", .num_actions = 2, .action_names = {"a", "b"}};
+  const envs::EnvSpec spec_{
+      .name = "failing", .actions = ActionSpace::Choice(2), .action_names = {"a", "b"}};
   int steps_ = 0;
 };
 

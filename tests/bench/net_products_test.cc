@@ -20,7 +20,7 @@ TEST(NetProductsTest, TheirWorkIsThatOfTheNet) {
                                .height = 10,
                                .width = 10,
                                .channels = 4,
-                               .num_actions = 6};
+                               .actions = ActionSpace::Choice(6)};
   for (const net::ModelSpec& spec : {AtariSpec(), minatar}) {
     const Flops flops = FlopsOf(spec);
     EXPECT_EQ(Sum(ProductsOf(spec, 1, 1)), flops.forward + flops.backward) << NameOf(spec.kind);
@@ -36,7 +36,7 @@ TEST(NetProductsTest, EveryOpAndItsProductTakeTime) {
                             .height = 6,
                             .width = 6,
                             .channels = 2,
-                            .num_actions = 3};
+                            .actions = ActionSpace::Choice(3)};
   const ProductTimes times = MeasureProducts(*backend, spec, 2, 2, 0);
   EXPECT_GT(times.whole_us, 0);
   ASSERT_EQ(times.products.size(), 2u + 3 * 3);
@@ -55,7 +55,7 @@ TEST(WatchedBackendTest, FlopsOfTheAtariNetKnowItsStrides) {
                                .height = 84,
                                .width = 84,
                                .channels = 4,
-                               .num_actions = 3});
+                               .actions = ActionSpace::Choice(3)});
   const double conv1 = 2.0 * 400 * (8 * 8 * 4) * 16, conv2 = 2.0 * 81 * (4 * 4 * 16) * 32;
   const double fc = 2.0 * (81 * 32) * 256, heads = 2.0 * 256 * 4;
   EXPECT_EQ(flops.forward, conv1 + conv2 + fc + heads);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -20,16 +21,16 @@ constexpr std::int64_t kLongestRandomEpisode = 20000;
 struct EnvPlayer : EnvBench {
   EnvPlayer(const std::string& name, int num_envs, const EnvSeed& seed)
       : EnvBench(MakeVecEnv({.name = name}, num_envs, seed)) {
-    for (std::uint32_t i = 0; i < actions.size(); ++i) {
+    for (std::uint32_t i = 0; i < envs(); ++i) {
       policies.push_back(RandomStream({.seed = 77, .env = i, .purpose = Purpose::kAction}));
     }
   }
 
+  void Draw() {
+    for (std::size_t i = 0; i < envs(); ++i) DrawAction(i, policies[i]);
+  }
   void Step() {
-    for (std::size_t i = 0; i < actions.size(); ++i) {
-      actions[i] = static_cast<std::int32_t>(
-          policies[i].Below(static_cast<std::uint32_t>(env->spec().num_actions)));
-    }
+    Draw();
     EnvBench::Step();
   }
 
@@ -55,34 +56,60 @@ TEST_P(AnyEnv, HasASpecThatIsWhole) {
   EXPECT_GE(spec_.height, 1);
   EXPECT_GE(spec_.width, 1);
   EXPECT_GE(spec_.channels, 1);
-  EXPECT_GE(spec_.num_actions, 2);
-  EXPECT_EQ(spec_.action_names.size(), static_cast<std::size_t>(spec_.num_actions));
+  EXPECT_GE(spec_.actions.outputs(), 2);
+  for (const std::int32_t count : spec_.actions.counts) EXPECT_GE(count, 1);
+  EXPECT_EQ(spec_.action_names.size(),
+            static_cast<std::size_t>(spec_.actions.one_choice() ? spec_.actions.values() : 0));
   EXPECT_LT(spec_.low, spec_.high);
   const auto env = MakeVecEnv({.name = GetParam()}, 5, {});
   EXPECT_EQ(env->size(), 5);
   EXPECT_EQ(env->spec().name, spec_.name);
   EXPECT_EQ(env->spec().obs_size(), spec_.obs_size());
+  EXPECT_EQ(env->spec().actions, spec_.actions);
 }
 
 TEST_P(AnyEnv, WritesEveryValueAndKeepsThemInRange) {
   EnvPlayer player(GetParam(), 4, {.seed = 1});
   const auto check = [&](const char* when) {
-    for (const float value : player.seen) {
-      ASSERT_TRUE(value >= spec_.low && value <= spec_.high) << value << " " << when;
+    for (std::size_t i = 0; i < player.seen.size(); ++i) {
+      const float value = player.seen[i];
+      if (i % player.row < static_cast<std::size_t>(spec_.obs_size())) {
+        ASSERT_TRUE(value >= spec_.low && value <= spec_.high) << value << " " << when;
+      } else {
+        ASSERT_TRUE(value == 0 || value == 1) << value << " in the mask " << when;
+      }
     }
-    // Values that are not written stay NaN and are found the next time.
-    std::fill(player.seen.begin(), player.seen.end(), std::nanf(""));
   };
+  // Values that are not written stay NaN and are found.
+  const auto forget = [&] { std::fill(player.seen.begin(), player.seen.end(), std::nanf("")); };
   check("after the construction's reset");
+  forget();
   player.env->Reset(player.seen);
   check("after a reset");
   for (int step = 0; step < 500; ++step) {
-    player.Step();
+    player.Draw();
+    forget();
+    player.EnvBench::Step();
     check("after a step");
     for (std::size_t i = 0; i < 4; ++i) {
       ASSERT_TRUE(std::isfinite(player.rewards[i]));
       ASSERT_LE(player.ends[i], 1);
     }
+  }
+}
+
+TEST_P(AnyEnv, AllowsAValueOfEveryChoice) {
+  if (!spec_.actions.masked) return;
+  EnvPlayer player(GetParam(), 4, {.seed = 1});
+  for (int step = 0; step < 500; ++step) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      const float* mask = &player.seen[i * player.row] + spec_.obs_size();
+      for (const std::int32_t count : spec_.actions.counts) {
+        ASSERT_GT(std::count(mask, mask + count, 1.0f), 0) << "step " << step;
+        mask += count;
+      }
+    }
+    player.Step();
   }
 }
 
@@ -159,10 +186,16 @@ using AnyEnvDeathTest = AnyEnv;
 TEST_P(AnyEnvDeathTest, AbortsOnAnActionThatIsNone) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EnvPlayer player(GetParam(), 2, {});
-  for (const int action : {-1, spec_.num_actions}) {
-    const std::vector<std::int32_t> actions = {0, action};
-    EXPECT_DEATH(player.env->Step(actions, player.seen, player.rewards, player.ends),
-                 "action -?[0-9]+ of env 1");
+  const std::size_t width = Words(spec_);
+  for (std::size_t k = 0; k < width; ++k) {
+    std::array wrong = {WordOf(std::nanf("")), WordOf(INFINITY)};
+    if (!spec_.actions.box()) wrong = {-1, spec_.actions.counts[k]};
+    for (const std::int32_t word : wrong) {
+      std::vector<std::int32_t> actions(2 * width);
+      actions[width + k] = word;
+      EXPECT_DEATH(player.env->Step(actions, player.seen, player.rewards, player.ends),
+                   "action -?([0-9]+|nan|inf) of env 1");
+    }
   }
 }
 

@@ -49,12 +49,10 @@ struct Pair {
         here(MakeVecEnv(config, num_envs, kGameSeed)) {}
 
   void Step() {
-    for (std::int32_t& action : there.actions.span()) {
-      action = static_cast<std::int32_t>(
-          draws.Below(static_cast<std::uint32_t>(here.env->spec().num_actions)));
-    }
+    for (std::size_t i = 0; i < here.envs(); ++i) here.DrawAction(i, draws);
+    std::ranges::copy(here.actions, there.actions.span().begin());
     there.Step();
-    here.Step({there.actions.span().begin(), there.actions.span().end()});
+    here.Step();
   }
 
   bool Same() const {
@@ -81,6 +79,7 @@ void ExpectTheSamePlay(const EnvConfig& config, int num_envs, Gpu& gpu, Make mak
                            NameOf(config.action_set), config.sticky_actions, config.ramping));
   Pair pair(config, num_envs, gpu, make);
   EXPECT_EQ(pair.there.env->spec().action_names, pair.here.env->spec().action_names);
+  EXPECT_EQ(pair.there.env->spec().actions, pair.here.env->spec().actions);
   ASSERT_TRUE(SameBits(pair.there.seen, pair.here.seen)) << "the first picture";
   std::size_t ended = 0;
   int until_taken = kTakeEvery;
@@ -109,6 +108,7 @@ void ExpectTheSameStates(const EnvConfig& config, int num_envs, Gpu& gpu, Make m
   fresh.Step();
   fresh.there.env->Restore(state);
   fresh.here.env->Restore(Saved(*fresh.there.env));
+  fresh.here.seen = pair.here.seen;
   EXPECT_EQ(Saved(*fresh.here.env), state);
   fresh.TakeBoth();
   fresh.draws = pair.draws;
@@ -123,6 +123,7 @@ std::vector<EnvConfig> AllWays(const std::string& name) {
   std::vector<EnvConfig> all;
   for (const ActionSet actions : {ActionSet::kFull, ActionSet::kMinimal}) {
     for (const double sticky : {-1.0, 0.0, 0.6}) {
+      if (sticky > 0 && SpecOf({.name = name}).actions.masked) continue;
       all.push_back({.name = name, .sticky_actions = sticky, .action_set = actions});
       if (!Ramps(name)) continue;
       all.push_back(all.back());
@@ -198,6 +199,33 @@ TEST(DeviceGame, AnActionOutOfRangeIsPlayedAsTheNearest) {
   }
 }
 
+TEST(DeviceGame, EachOfSeveralChoicesOutOfRangeIsPlayedAsTheNearest) {
+  FakeGpu gpu;
+  Pair pair({.name = "control/steer", .sticky_actions = 0}, 2, gpu, MakeOnLoops<ControlSteer>);
+  for (int step = 0; step < 4; ++step) {
+    std::ranges::copy(std::array{-7, 1, 0, 3}, pair.there.actions.span().begin());
+    pair.there.Step();
+    pair.here.Step({0, 1, 0, 2});
+    ASSERT_TRUE(pair.Same()) << step;
+  }
+}
+
+TEST(DeviceGame, APointOutsideOfTheBoxIsPlayedWithin) {
+  FakeGpu gpu;
+  for (const ActionBounds bounds : {ActionBounds::kClip, ActionBounds::kTanh}) {
+    Pair pair({.name = "control/reach", .sticky_actions = 0, .action_bounds = bounds}, 1, gpu,
+              MakeOnLoops<ControlReach>);
+    const std::vector<std::int32_t> far = {WordOf(-9e9f), WordOf(0.3f)};
+    std::ranges::copy(far, pair.there.actions.span().begin());
+    pair.there.Step();
+    pair.here.Step(far);
+    EXPECT_TRUE(pair.Same());
+    // Of the push of 0.3: tanh(0.3) * 20 is 5.8.
+    EXPECT_EQ(pair.here.seen[2], -0.2f);
+    EXPECT_EQ(pair.here.seen[3], 0.06f);
+  }
+}
+
 TEST(DeviceGame, TooLittleMemoryIsTheOperatorsToMend) {
   FakeGpu gpu(1 << 20);
   EXPECT_THROW(MakeOnLoops<MinatarBreakout>({}, 1 << 14, kGameSeed, 1, gpu), UserError);
@@ -230,12 +258,12 @@ struct LaneOf {
   void Sync() const {}
 };
 
-TEST(Table, LanesTogetherCarryAllOfASeatAndItsPicture) {
-  constexpr int kLanes = 32, kObsSize = 600;
+TEST(Table, LanesTogetherCarryAllOfASeatAndItsRow) {
+  constexpr int kLanes = 32, kRow = 600;
   using Games = Seat<MinatarSpaceInvaders>;
   Games seat{.player = MakePlayers<MinatarSpaceInvaders>(1, kGameSeed, {})[0], .length = 7};
   seat.player.game.heading = 1;
-  std::vector<std::byte> scratch(Table<MinatarSpaceInvaders>::Bytes(kObsSize));
+  std::vector<std::byte> scratch(Table<MinatarSpaceInvaders>::Bytes(kRow));
   const Table<MinatarSpaceInvaders> table(scratch.data());
   // 1. All lanes carry in: the seat is whole.
   for (int lane = 0; lane < kLanes; ++lane) table.CarryIn(seat, LaneOf{lane, kLanes});
@@ -243,16 +271,16 @@ TEST(Table, LanesTogetherCarryAllOfASeatAndItsPicture) {
   EXPECT_EQ(table.seat().player.game, seat.player.game);
   EXPECT_EQ(table.seat().length, 7);
 
-  // 2. All lanes carry out: seat and picture are whole.
-  std::iota(table.picture(), table.picture() + kObsSize, 1.0f);
+  // 2. All lanes carry out: seat and row are whole.
+  std::iota(table.row(), table.row() + kRow, 1.0f);
   Games back;
-  std::vector<float> observation(kObsSize + 1);
+  std::vector<float> observation(kRow + 1);
   for (int lane = 0; lane < kLanes; ++lane) {
-    table.CarryOut(kObsSize, LaneOf{lane, kLanes}, back, observation.data());
+    table.CarryOut(kRow, LaneOf{lane, kLanes}, back, observation.data());
   }
   EXPECT_EQ(back.player.game, seat.player.game);
   EXPECT_EQ(back.length, 7);
-  for (int k = 0; k < kObsSize; ++k) ASSERT_EQ(observation[static_cast<std::size_t>(k)], k + 1);
+  for (int k = 0; k < kRow; ++k) ASSERT_EQ(observation[static_cast<std::size_t>(k)], k + 1);
   EXPECT_EQ(observation.back(), 0) << "no further";
 }
 

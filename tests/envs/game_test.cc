@@ -20,40 +20,54 @@ struct CountingChance {
 };
 static_assert(Chance<CountingChance> && Chance<RandomChance> && Chance<ScriptedChance>);
 
-// The largest value ever observed in `steps` steps; -1 if a value lies below 0.
-template <Game G, int kObserved>
-constexpr float LargestObserved(int steps, int num_actions) {
+// The n-th action of a game, in turns.
+template <Game G>
+constexpr ActionOf<G> ActionNo(int n) {
+  if constexpr (kHasBox<G>) {
+    return {static_cast<float>(n % 3 - 1), static_cast<float>(n % 5 - 2) / 2};
+  } else if constexpr (kActionWidth<G> == 2) {
+    return {n % G::kValues, n / G::kValues % G::kValues};
+  } else {
+    return n % G::kNumActions;
+  }
+}
+
+// The largest value ever observed in `steps` steps; low - 1 if a value lies below `low`.
+template <Game G, int kObserved, int kMask = 0>
+constexpr float LargestObserved(int steps, float low = 0) {
   CountingChance chance;
   G game{};
   game.Reset(chance);
   float largest = 0;
   for (int step = 0; step < steps; ++step) {
-    if (game.Step(step / 3 % num_actions, chance).terminal) game.Reset(chance);
-    float seen[kObserved] = {};
-    game.Observe(seen);
+    if (game.Step(ActionNo<G>(step / 3), chance).terminal) game.Reset(chance);
+    float seen[kObserved + kMask] = {};
+    ShowTo(seen, kObserved, game);
     for (const float value : seen) {
-      if (value < 0) return -1;
+      if (value < low) return low - 1;
       if (value > largest) largest = value;
     }
   }
   return largest;
 }
 
-static_assert(LargestObserved<Dummy, 3>(20, Dummy::kNumActions) == 1);
-static_assert(LargestObserved<Catch, 50>(20, Catch::kNumActions) == 1);
-static_assert(LargestObserved<MemoryRecall, 6>(20, MemoryRecall::kNumActions) == 1);
-static_assert(LargestObserved<ArcadePong, 84 * 84>(12, ArcadePong::kNumActions) == 1);
-static_assert(LargestObserved<MinatarAsterix, 400>(30, MinatarAsterix::kNumActions) == 1);
-static_assert(LargestObserved<MinatarBreakout, 400>(30, MinatarBreakout::kNumActions) == 1);
-static_assert(LargestObserved<MinatarFreeway, 700>(30, MinatarFreeway::kNumActions) == 1);
-static_assert(LargestObserved<MinatarSeaquest, 1000>(30, MinatarSeaquest::kNumActions) == 1);
-static_assert(LargestObserved<MinatarSpaceInvaders, 600>(30, MinatarSpaceInvaders::kNumActions) ==
-              1);
+static_assert(LargestObserved<Dummy, 3>(20) == 1);
+static_assert(LargestObserved<Catch, 50>(20) == 1);
+static_assert(LargestObserved<ControlReach, 7>(120, -1) == 1);
+static_assert(LargestObserved<ControlSteer, 7, 6>(120, -1) == 1);
+static_assert(LargestObserved<MemoryRecall, 6>(20) == 1);
+static_assert(LargestObserved<ArcadePong, 84 * 84>(12) == 1);
+static_assert(LargestObserved<MinatarAsterix, 400>(30) == 1);
+static_assert(LargestObserved<MinatarBreakout, 400>(30) == 1);
+static_assert(LargestObserved<MinatarFreeway, 700>(30) == 1);
+static_assert(LargestObserved<MinatarSeaquest, 1000>(30) == 1);
+static_assert(LargestObserved<MinatarSpaceInvaders, 600>(30) == 1);
 
 template <class G>
 class AnyGame : public testing::Test {};
-using Games = testing::Types<Dummy, Catch, MemoryRecall, ArcadePong, MinatarBreakout,
-                             MinatarAsterix, MinatarFreeway, MinatarSeaquest, MinatarSpaceInvaders>;
+using Games = testing::Types<Dummy, Catch, ControlReach, ControlSteer, MemoryRecall, ArcadePong,
+                             MinatarBreakout, MinatarAsterix, MinatarFreeway, MinatarSeaquest,
+                             MinatarSpaceInvaders>;
 TYPED_TEST_SUITE(AnyGame, Games);
 
 // Only whether it ramps, an option, outlives an episode.
@@ -64,7 +78,7 @@ TYPED_TEST(AnyGame, ResetLeavesNothingOfTheEpisodeBefore) {
     if constexpr (requires { used.ramping; }) used.ramping = fresh.ramping = steps % 2 == 0;
     used.Reset(chance);
     for (int step = 0; step < steps; ++step) {
-      if (used.Step(1 + step % 2, chance).terminal) break;
+      if (used.Step(ActionNo<TypeParam>(1 + step % 2), chance).terminal) break;
     }
     CountingChance again, same;
     used.Reset(again);

@@ -19,12 +19,12 @@ constexpr int kEnvs = 3;
 using Numbers = std::vector<double>;
 using OfEachEnv = std::vector<Numbers>;
 
-// What each env shows in 60 steps of action 1.
+// What each env shows in 60 steps of action 1: a value, or nearly nothing in a box.
 OfEachEnv Observed(const EnvConfig& config, const EnvSeed& seed) {
   EnvBench bench(MakeVecEnv(config, kEnvs, seed));
   OfEachEnv seen(kEnvs);
   for (int step = 0; step < 60; ++step) {
-    bench.Step({1, 1, 1});
+    bench.Step(std::vector<std::int32_t>(Words(bench.env->spec(), kEnvs), 1));
     for (std::size_t i = 0; i < kEnvs; ++i) {
       const float* const row = &bench.seen[i * bench.row];
       seen[i].insert(seen[i].end(), row, row + bench.row);
@@ -79,6 +79,8 @@ EnvConfig Glider(bool isolate) {
 TEST(Life, ANewOneChangesEveryStream) {
   const std::map<std::string, std::function<OfEachEnv(const EnvSeed&)>> streams = {
       {"a game's", [](const EnvSeed& seed) { return Observed({.name = "dummy"}, seed); }},
+      {"a game's of a box",
+       [](const EnvSeed& seed) { return Observed({.name = "control/reach"}, seed); }},
       {"a game's below wrappers",
        [](const EnvSeed& seed) { return Observed({.name = "dummy", .stack = 2}, seed); }},
       {"a plug-in's", [](const EnvSeed& seed) { return Observed(Glider(false), seed); }},

@@ -10,6 +10,7 @@
 #include "core/cuda/each.h"
 #include "core/memory.h"
 #include "envs/cuda/device_game.h"
+#include "tests/envs/env_bench.h"
 #include "tests/support/fake_gpu.h"
 
 namespace starling::envs {
@@ -43,11 +44,11 @@ struct OnGpuBench {
   OnGpuBench(Gpu& its_gpu, std::unique_ptr<VecEnv> its_env)
       : gpu(its_gpu),
         env(std::move(its_env)),
-        actions_there(envs(), gpu.memory()),
-        seen_there(envs() * static_cast<std::size_t>(env->spec().obs_size()), gpu.memory()),
+        actions_there(Words(env->spec(), envs()), gpu.memory()),
+        seen_there(envs() * env->spec().row(), gpu.memory()),
         rewards_there(envs(), gpu.memory()),
         terminals_there(envs(), gpu.memory()),
-        actions(envs(), host()),
+        actions(actions_there.size(), host()),
         seen(seen_there.size(), host()),
         rewards(envs(), host()),
         terminals(envs(), host()) {

@@ -128,8 +128,8 @@ TEST(Picture, ShrunkIsTheMean) {
 TEST(Picture, EveryBundledEnvHasOne) {
   for (const std::string& name : EnvNames()) {
     const auto frames = MakeFrames({.name = name}, 2, {});
-    const std::int32_t reset[] = {FrameEnvs::kReset, FrameEnvs::kReset};
-    frames->Advance(reset);
+    const int words = 2 * frames->spec().env.actions.width();
+    frames->Advance(std::vector<std::int32_t>(static_cast<std::size_t>(words), FrameEnvs::kReset));
     const Image image = Paint(*frames, 1);
     std::set<Rgb> colors;
     for (int row = 0; row < image.height; ++row) {

@@ -14,6 +14,7 @@
 
 #include "core/file.h"
 #include "core/random.h"
+#include "core/text.h"
 #include "envs/registry.h"
 #include "tests/envs/env_bench.h"
 #include "tests/envs/recordings.h"
@@ -24,9 +25,9 @@ namespace {
 constexpr int kMaxSteps = 40;
 constexpr int kLargeHeight = 20;  // of a grid whose rows are shown where they change only
 
-// A row of numbers for a vector; for a grid a character per cell: '.' where nothing is, the index
-// of the one channel that is set, or '*' where several are (named below the grid).
-// Of a large grid, only the rows that differ from `before` (empty: all), with their numbers.
+// A row of numbers for a vector, with its mask; for a grid a character per cell: '.' where nothing
+// is, the index of the one channel that is set, or '*' where several are (named below the grid). Of
+// a large grid, only the rows that differ from `before` (empty: all), with their numbers.
 std::string Picture(const EnvSpec& spec, const std::vector<float>& seen,
                     const std::vector<float>& before) {
   std::string picture, several;
@@ -59,25 +60,37 @@ std::string Picture(const EnvSpec& spec, const std::vector<float>& seen,
   return picture + several;
 }
 
+// "3 actions"; else of how many numbers an action is.
+std::string ActionsOf(const ActionSpace& actions) {
+  if (actions.one_choice()) return fmt::format("{} actions", actions.values());
+  return fmt::format("actions of {} {}", actions.width(), actions.box() ? "numbers" : "choices");
+}
+
+// Its name, or its numbers.
+std::string NameOfAction(const EnvSpec& spec, const std::vector<std::int32_t>& action) {
+  if (spec.actions.one_choice()) return spec.action_names[static_cast<std::size_t>(action[0])];
+  std::vector<std::string> numbers;
+  for (const std::int32_t word : action) {
+    numbers.push_back(spec.actions.box() ? fmt::format("{:.3f}", FloatOf(word))
+                                         : std::to_string(word));
+  }
+  return "(" + Listed(numbers) + ")";
+}
+
 // The first episode from seed 1 under a random policy that holds its actions for a while.
 std::string Playthrough(const std::string& name) {
   EnvBench bench(MakeVecEnv({.name = name}, 1, {.seed = 1}));
   const EnvSpec& spec = bench.env->spec();
-  std::int32_t action = 0;
   RandomStream policy({.seed = 1, .purpose = Purpose::kAction});
   std::string text =
-      fmt::format("{} ({}, {}, {}), {} actions\n\nreset\n{}", spec.name, spec.height, spec.width,
-                  spec.channels, spec.num_actions, Picture(spec, bench.seen, {}));
+      fmt::format("{} ({}, {}, {}), {}\n\nreset\n{}", spec.name, spec.height, spec.width,
+                  spec.channels, ActionsOf(spec.actions), Picture(spec, bench.seen, {}));
   for (int step = 1; step <= kMaxSteps && !bench.ends[0]; ++step) {
-    if (step == 1 || policy.Below(3) == 0) {
-      action =
-          static_cast<std::int32_t>(policy.Below(static_cast<std::uint32_t>(spec.num_actions)));
-    }
+    if (step == 1 || policy.Below(3) == 0) bench.DrawAction(0, policy);
     const std::vector<float> before = bench.seen;
-    bench.Step({action});
-    text += fmt::format("\nstep {}: {}, reward {:g}{}\n{}", step,
-                        spec.action_names[static_cast<std::size_t>(action)], bench.rewards[0],
-                        bench.ends[0] ? ", end; the next episode begins" : "",
+    bench.Step();
+    text += fmt::format("\nstep {}: {}, reward {:g}{}\n{}", step, NameOfAction(spec, bench.actions),
+                        bench.rewards[0], bench.ends[0] ? ", end; the next episode begins" : "",
                         Picture(spec, bench.seen, before));
   }
   return text;

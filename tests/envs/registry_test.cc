@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/error.h"
 #include "envs/wrappers/wrapped.h"
@@ -27,7 +28,7 @@ TEST(Registry, AnUnknownNameIsAnsweredWithTheNearestAndAll) {
   const std::string refusal = RefusalOf("minatar/brekout");
   EXPECT_THAT(refusal, HasSubstr("no env \"minatar/brekout\""));
   EXPECT_THAT(refusal, HasSubstr("did you mean \"minatar/breakout\"?"));
-  EXPECT_THAT(refusal, HasSubstr("catch, dummy, memory/recall, minatar/asterix"));
+  EXPECT_THAT(refusal, HasSubstr("control/steer, dummy, memory/recall, minatar/asterix"));
   for (const std::string& name : EnvNames()) EXPECT_THAT(refusal, HasSubstr(name));
   EXPECT_THAT(RefusalOf("chess"), testing::Not(HasSubstr("did you mean")));
   EXPECT_NE(RefusalOf(""), "");
@@ -51,6 +52,28 @@ TEST(Registry, WhatAnEnvCannotDoIsRefusedByItsKey) {
 
 using testing::AllOf;
 using testing::StartsWith;
+
+TEST(Registry, WhatDoesNotFitTheActionsIsRefusedByItsKey) {
+  const std::pair<const char*, EnvConfig> cases[] = {
+      {"env.action_bounds: catch has no box of actions",
+       {.name = "catch", .action_bounds = ActionBounds::kTanh}},
+      {"env.stack: control/steer masks actions", {.name = "control/steer", .stack = 4}},
+      {"env.pixels: control/steer masks actions", {.name = "control/steer", .pixels = true}},
+      {"env.max_pool: control/steer masks actions",
+       {.name = "control/steer", .repeat = 2, .max_pool = true}},
+      {"env.noop_max: control/steer masks actions", {.name = "control/steer", .noop_max = 3}},
+      {"env.sticky_actions: control/steer masks actions",
+       {.name = "control/steer", .sticky_actions = 0.1}}};
+  for (const auto& [start, config] : cases) {
+    EXPECT_THAT(ErrorOf([&] { SpecOf(config); }),
+                AllOf(StartsWith(start), HasSubstr("leave it out")));
+    EXPECT_THROW(MakeVecEnv(config, 1, {}), UserError) << start;
+  }
+  EXPECT_EQ(ErrorOf([] { SpecOf({.name = "control/steer", .repeat = 4, .time_limit = 50}); }), "");
+  const EnvConfig reach{.name = "control/reach", .action_bounds = ActionBounds::kTanh};
+  EXPECT_EQ(SpecOf(reach).actions.bounds, ActionBounds::kTanh);
+  EXPECT_EQ(MakeVecEnv(reach, 1, {})->spec().actions.bounds, ActionBounds::kTanh);
+}
 
 TEST(WhyNotOnGpu, IsEmptyForEveryBundledGame) {
   for (const std::string& name : EnvNames()) EXPECT_EQ(WhyNotOnGpu({.name = name}), "") << name;

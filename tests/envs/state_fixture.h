@@ -22,7 +22,8 @@ inline State Saved(VecEnv& env) {
   return state;
 }
 
-// An env under a random policy that depends only on the number of the step.
+// An env under a random policy that depends only on the number of the step, and on the newest
+// observation where this has a mask.
 struct RandomPlay : EnvBench {
   explicit RandomPlay(std::unique_ptr<VecEnv> its_env) : EnvBench(std::move(its_env)) {}
 
@@ -32,10 +33,7 @@ struct RandomPlay : EnvBench {
     std::vector<EpisodeEnd> episodes;
     for (std::uint32_t step = first; step < last; ++step) {
       RandomStream policy({.seed = 77, .env = step, .purpose = Purpose::kAction});
-      for (std::int32_t& action : actions) {
-        action = static_cast<std::int32_t>(
-            policy.Below(static_cast<std::uint32_t>(env->spec().num_actions)));
-      }
+      for (std::size_t i = 0; i < envs(); ++i) DrawAction(i, policy);
       Step();
       all.insert(all.end(), seen.begin(), seen.end());
       all.insert(all.end(), rewards.begin(), rewards.end());

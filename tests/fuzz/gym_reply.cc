@@ -12,13 +12,24 @@ namespace {
 using namespace starling;
 using namespace starling::envs;
 
+void CheckActions(const ActionSpace& actions) {
+  CHECK(actions.width() >= 1 && actions.width() <= 65'536);
+  CHECK(actions.values() <= 65'536);
+  for (const std::int32_t count : actions.counts) CHECK(count >= 1);
+  CHECK(actions.low.size() == actions.high.size());
+  for (std::size_t k = 0; k < actions.low.size(); ++k) CHECK(actions.low[k] <= actions.high[k]);
+  CHECK(!actions.box() || !actions.masked);
+}
+
 void CheckLimits(const FrameSpec& spec) {
   const EnvSpec& env = spec.env;
   for (const int side : {env.height, env.width, env.channels}) CHECK(side >= 1);
-  CHECK(std::int64_t{env.height} * env.width * env.channels <= std::int64_t{64} << 20);
+  CHECK(std::int64_t{env.height} * env.width * env.channels + env.actions.mask() <= std::int64_t{64}
+                                                                                        << 20);
   CHECK(std::isfinite(env.low) && std::isfinite(env.high) && env.low <= env.high);
-  CHECK(env.num_actions >= 1 && env.num_actions <= 65'536);
-  CHECK(env.action_names.size() == static_cast<std::size_t>(env.num_actions));
+  CheckActions(env.actions);
+  const int names = env.actions.one_choice() ? env.actions.values() : 0;
+  CHECK(env.action_names.size() == static_cast<std::size_t>(names));
 }
 
 }  // namespace

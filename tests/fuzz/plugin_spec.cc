@@ -78,14 +78,15 @@ void CheckLimits(const PluginLibrary& library) {
   for (const int side : {env.height, env.width, env.channels}) CHECK(side >= 1);
   CHECK(std::int64_t{env.height} * env.width * env.channels <= std::int64_t{64} << 20);
   CHECK(std::isfinite(env.low) && std::isfinite(env.high) && env.low < env.high);
-  CHECK(env.num_actions >= 1 && env.num_actions <= 65'536);
-  CHECK(env.action_names.size() == static_cast<std::size_t>(env.num_actions));
+  CHECK(env.actions.one_choice());
+  CHECK(env.actions.values() >= 1 && env.actions.values() <= 65'536);
+  CHECK(env.action_names.size() == static_cast<std::size_t>(env.actions.values()));
   for (const std::string& name : env.action_names) CHECK(!name.empty() && name.size() < 64);
 }
 
 // The process that plays it alone gives its client the same answer.
 void CheckIsolated(const FrameSpec& spec) {
-  if (spec.env.num_actions > kFewActions) return;
+  if (spec.env.actions.values() > kFewActions) return;
   std::string mistake;
   const auto heard = ReadWorkerSpec(WorkerSpecLine(spec), spec.env.name, mistake);
   CHECK(heard && SameSpec(*heard, spec));

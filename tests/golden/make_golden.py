@@ -189,6 +189,88 @@ def make_losses():
         "value_coef": VALUE_COEF, "entropy": ENTROPY, "clip": CLIP, "value_clip": VALUE_CLIP})
 
 
+COUNTS, WIDTH = [3, 1, 4], 3  # several choices; coordinates of a box
+POLICIES = ["choice", "masked", "choices", "gaussian", "tanh"]
+
+
+def tanh_entropy(mean, deviation):
+    """The entropy of tanh of a normal variable: 20,000 midpoints of the density of the variable."""
+    z = torch.linspace(-9, 9, 20001, dtype=torch.float64)[:-1] + 9 / 20000
+    mass = torch.exp(-z * z / 2) * (18 / 20000) / np.sqrt(2 * np.pi)
+    u = mean[..., None] + deviation[..., None] * z
+    slope = 2 * (np.log(2) - u - torch.nn.functional.softplus(-2 * u))
+    return torch.distributions.Normal(mean, deviation).entropy() + (mass * slope).sum(-1)
+
+
+def policy_terms(kind, outputs, allowed, taken):
+    """Log probability and entropy of PyTorch's own distributions."""
+    distributions = torch.distributions
+    if kind in ("choice", "masked"):
+        if kind == "masked":
+            outputs = outputs.masked_fill(~allowed, -np.inf)
+        pi = distributions.Categorical(logits=outputs)
+        # Of what is forbidden, PyTorch's p log p is not a number.
+        plogp = (pi.logits.masked_fill(pi.probs == 0, 0) * pi.probs).sum(-1)
+        return pi.log_prob(taken[:, 0]), -plogp
+    if kind == "choices":
+        parts = [distributions.Categorical(logits=z) for z in outputs.split(COUNTS, dim=1)]
+        return (sum(pi.log_prob(taken[:, k]) for k, pi in enumerate(parts)),
+                sum(pi.entropy() for pi in parts))
+    mean, deviation = outputs[:, :WIDTH], outputs[:, WIDTH:].exp()
+    pi = distributions.Normal(mean, deviation)
+    if kind == "gaussian":
+        return pi.log_prob(taken).sum(-1), pi.entropy().sum(-1)
+    squashed = distributions.TransformedDistribution(
+        pi, [distributions.transforms.TanhTransform(cache_size=1)])
+    return (squashed.log_prob(torch.tanh(taken)).sum(-1),
+            tanh_entropy(mean, deviation).sum(-1))
+
+
+def make_policies():
+    """The loss over every kind of policy, A2C and clipped PPO."""
+    rng = np.random.default_rng(2027)
+    n, tensors = 40, {}
+    advantages = rng.normal(size=n).astype(np.float32)
+    shifts = rng.normal(size=n, scale=0.25)
+    allowed = rng.random((n, ACTIONS)) < 0.6
+    allowed[:, 0] = True
+    tensors |= {"advantages": advantages, "allowed": allowed.astype(np.int64)}
+    for kind in POLICIES:
+        box = kind in ("gaussian", "tanh")
+        width = {"choice": ACTIONS, "masked": ACTIONS, "choices": sum(COUNTS)}.get(kind, 2 * WIDTH)
+        outputs = rng.normal(size=(n, width), scale=0.7).astype(np.float32)
+        if kind == "tanh":  # deviations up to 1, for which our sum of 16 points is exact to 1e-4
+            outputs[:, WIDTH:] = -np.abs(outputs[:, WIDTH:])
+        if box:
+            taken = rng.normal(size=(n, WIDTH)).astype(np.float32)
+        elif kind == "choices":
+            taken = np.stack([rng.integers(count, size=n) for count in COUNTS], axis=1)
+        else:
+            taken = rng.integers(ACTIONS, size=(n, 1))
+        if kind == "masked":
+            taken[~np.take_along_axis(allowed, taken, 1)] = 0
+        exact = torch.tensor(outputs, dtype=torch.float64)
+        played = torch.tensor(taken, dtype=torch.float64 if box else torch.int64)
+        mask = torch.tensor(allowed)
+        now = policy_terms(kind, exact, mask, played)[0].numpy()
+        old = (now + shifts).astype(np.float32)
+        tensors |= {f"{kind}.outputs": outputs, f"{kind}.taken": taken, f"{kind}.old_logps": old,
+                    f"{kind}.logps": now}
+        for form in ("a2c", "ppo"):
+            leaf = exact.clone().requires_grad_()
+            logp, entropy = policy_terms(kind, leaf, mask, played)
+            advantage = torch.tensor(advantages, dtype=torch.float64)
+            ratio = (logp - torch.tensor(old, dtype=torch.float64)).exp()
+            policy = -(advantage * logp).mean() if form == "a2c" else -torch.min(
+                ratio * advantage, ratio.clamp(1 - CLIP, 1 + CLIP) * advantage).mean()
+            (policy - ENTROPY * entropy.mean()).backward()
+            tensors |= {f"{kind}.{form}.losses": np.array([policy.item(), entropy.mean().item()]),
+                        f"{kind}.{form}.dlogits": leaf.grad.numpy()}
+    write_safetensors(HERE / "policies.safetensors", tensors,
+                      {"policies": " ".join(POLICIES), "counts": " ".join(map(str, COUNTS)),
+                       "width": WIDTH, "entropy": ENTROPY, "clip": CLIP})
+
+
 UPDATES, SIZE, KEPT_EVERY = 100, 37, 20
 LR, WARMUP, EPSILON, DECAY, MOMENTUM, BETA1, BETA2 = 3e-3, 25, 1e-3, 0.99, 0.8, 0.9, 0.995
 
@@ -286,4 +368,5 @@ if __name__ == "__main__":
     make_net("residual", height=7, width=6, channels=2)
     make_net("separate", height=5, width=4, channels=2)
     make_losses()
+    make_policies()
     make_optimizers()

@@ -25,7 +25,7 @@ struct Golden {
     const std::vector<std::uint64_t>& shape = file.Shape("observations");
     spec = {NetKind::kLayers,           {},
             static_cast<int>(shape[1]), static_cast<int>(shape[2]),
-            static_cast<int>(shape[3]), static_cast<int>(Number("actions"))};
+            static_cast<int>(shape[3]), ActionSpace::Choice(static_cast<int>(Number("actions")))};
     if (file.metadata().contains("critic")) spec.critic = Critic::kSeparate;
     std::istringstream layers(file.metadata().at("layers"));
     for (std::string layer; std::getline(layers >> std::ws, layer, ',');) {
@@ -45,7 +45,7 @@ std::vector<T> As(const std::vector<float>& values) {
 // of each array compared, for the gradient to the largest of each parameter.
 template <class T>
 void Compare(const Golden& golden, Backend<T>& backend, double tolerance) {
-  const int n = golden.steps * golden.envs, actions = golden.spec.num_actions;
+  const int n = golden.steps * golden.envs;
   // 1. Forward passes over the steps and the states after the last one.
   const auto model = MakeModel(golden.spec, backend, {golden.envs, golden.steps + 1});
   const std::vector<T> parameters = As<T>(golden.file.F32("parameters"));
@@ -81,12 +81,12 @@ void Compare(const Golden& golden, Backend<T>& backend, double tolerance) {
   EXPECT_LT(RelativeError(returns, golden.file.F64("returns")), tolerance);
 
   // 3. The loss and its slopes.
-  std::vector<T> dlogits(samples * static_cast<std::size_t>(actions)), dvalues(samples);
+  std::vector<T> dlogits(samples * static_cast<std::size_t>(model->outputs())), dvalues(samples);
   const LossWeights weights{.value_coef = golden.Number("value_coef"),
                             .entropy = golden.Number("entropy")};
   LossReport report;
   ActorCriticLoss<T>({.n = n,
-                      .actions = actions,
+                      .policy = model->policy(),
                       .logits = model->logits().data(),
                       .values = values,
                       .samples = {.taken = taken.data(),

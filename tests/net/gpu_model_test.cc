@@ -24,7 +24,7 @@ ModelSpec EveryLayer() {
           .height = 9,
           .width = 8,
           .channels = 3,
-          .num_actions = kActions,
+          .actions = ActionSpace::Choice(kActions),
           .layers = {"conv 16 3x3", "relu", "max_pool 3x3/2 same", "residual 3x3", "relu",
                      "conv 6 3x2/2 same", "relu", "linear 24", "layer_norm", "relu", "linear 10",
                      "tanh", "lstm 12", "gru 8"},

@@ -117,12 +117,17 @@ TEST_P(GpuOpsTest, ActsAsTheHostDoes) {
   for (int round = 0; round < kRounds; ++round) {
     const Floats logits = Normals<float>(random, kBatch * kChoices, 2.0);
     const auto there_logits = There(*backend_, logits);
-    backend_->SampleActions(kBatch, kChoices, there_logits.data(), there_streams.data(),
-                            taken.data());
-    Floats uniforms;
-    for (RandomStream& stream : streams) uniforms.push_back(stream.Uniform());
+    backend_->SampleActions({.n = kBatch,
+                             .policy = OneChoice(kChoices),
+                             .logits = there_logits.data(),
+                             .streams = there_streams.data(),
+                             .taken = taken.data()});
     std::vector<std::int32_t> expected(kBatch);
-    SampleActions(kBatch, kChoices, logits, uniforms, expected);
+    SampleActions<float>({.n = kBatch,
+                          .policy = OneChoice(kChoices),
+                          .logits = logits.data(),
+                          .streams = streams.data(),
+                          .taken = expected.data()});
     const auto found = Here(*backend_, taken);
     for (std::size_t i = 0; i < expected.size(); ++i) others += found[i] != expected[i];
   }

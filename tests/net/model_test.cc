@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "tests/net/arrays.h"
+#include "tests/support/error_of.h"
 
 namespace starling::net {
 namespace {
@@ -14,7 +15,7 @@ using testing::Cells;
 using testing::Normals;
 using testing::RelativeError;
 
-ModelSpec Minatar() { return {NetKind::kMinatar, {128}, 10, 10, 4, 6}; }
+ModelSpec Minatar() { return {NetKind::kMinatar, {128}, 10, 10, 4, ActionSpace::Choice(6)}; }
 
 template <class T>
 std::vector<T> RandomParameters(const ParameterLayout& layout, RandomStream& random) {
@@ -38,6 +39,17 @@ std::vector<T> Copy(std::span<const T> values) {
   return {values.begin(), values.end()};
 }
 
+// A third of the mask behind each observation.
+void ForbidSome(const ModelSpec& spec, std::span<double> observations, RandomStream& random) {
+  const auto mask = static_cast<std::size_t>(spec.actions.mask());
+  const auto row = static_cast<std::size_t>(spec.height * spec.width * spec.channels) + mask;
+  for (std::size_t at = row; at <= observations.size(); at += row) {
+    for (double& allowed : observations.subspan(at - mask, mask)) {
+      if (random.Below(3) == 0) allowed = 0;
+    }
+  }
+}
+
 // The whole net in double: loss = dlogits . logits + dvalues . values over some of its steps, after
 // a state that was carried over, through the ends of episodes.
 void ProveGradient(const ModelSpec& spec, RandomStream& random, double tolerance = 1e-7) {
@@ -46,11 +58,17 @@ void ProveGradient(const ModelSpec& spec, RandomStream& random, double tolerance
   const auto model = MakeModel(spec, *backend, {envs, steps + Between(random, 0, 1)});
   std::vector<double> parameters = RandomParameters<double>(model->layout(), random);
   Observe(*model, Normals<double>(random, static_cast<int>(model->observations().size())));
+  ForbidSome(spec, model->observations(), random);
   model->Forward(parameters, 0);
   model->Carry(0);
   for (std::uint8_t& reset : model->resets()) reset = random.Below(4) == 0;
-  const auto dlogits = Normals<double>(random, steps * envs * spec.num_actions);
+  auto dlogits = Normals<double>(random, steps * envs * spec.actions.outputs());
   const auto dvalues = Normals<double>(random, steps * envs);
+  // Nothing comes back to a logit that is forbidden: the loss gives it no slope either.
+  for (int t = 0; t < steps; ++t) model->Forward(parameters, t);
+  for (std::size_t i = 0; i < dlogits.size(); ++i) {
+    if (model->logits()[i] == static_cast<double>(kForbidden)) dlogits[i] = 0;
+  }
   const auto loss = [&] {
     for (int t = 0; t < steps; ++t) model->Forward(parameters, t);
     double sum = 0;
@@ -68,17 +86,90 @@ void ProveGradient(const ModelSpec& spec, RandomStream& random, double tolerance
 TEST(ModelTest, GradientOfMinatarNetsAgainstCentralDifferences) {
   RandomStream random(StreamId{.seed = 61});
   for (int trial = 0; trial < 12; ++trial) {
-    ModelSpec spec{NetKind::kMinatar,     {Between(random, 1, 4)}, Between(random, 3, 5),
-                   Between(random, 3, 5), Between(random, 1, 2),   Between(random, 1, 4)};
+    ModelSpec spec{NetKind::kMinatar,     {Between(random, 1, 4)},
+                   Between(random, 3, 5), Between(random, 3, 5),
+                   Between(random, 1, 2), ActionSpace::Choice(Between(random, 1, 4))};
     if (trial % 3 == 1) spec.hidden.push_back(3);
     if (trial % 3 == 2) spec.hidden.clear();
     ProveGradient(spec, random);
   }
 }
 
+ActionSpace Masked(ActionSpace actions) {
+  actions.masked = true;
+  return actions;
+}
+
+// Every kind of policy head, on both kinds of critics.
+TEST(ModelTest, GradientOfPolicyHeadsAgainstCentralDifferences) {
+  RandomStream random(StreamId{.seed = 67});
+  for (const ActionSpace& actions :
+       {ActionSpace::Choices({3, 1, 2}), Masked(ActionSpace::Choice(4)),
+        Masked(ActionSpace::Choices({2, 3})), ActionSpace::Box({-1, -1, 0}, {1, 2, 9})}) {
+    for (const Deviation deviation : {Deviation::kParameter, Deviation::kPredicted}) {
+      if (deviation == Deviation::kPredicted && !actions.box()) continue;
+      for (const Critic critic : {Critic::kShared, Critic::kSeparate}) {
+        for (const char* const top : {"relu", "gru 3"}) {
+          ProveGradient({.kind = NetKind::kLayers,
+                         .hidden = {},
+                         .channels = 4,
+                         .actions = actions,
+                         .layers = {"linear 3", top},
+                         .critic = critic,
+                         .deviation = deviation},
+                        random);
+        }
+      }
+    }
+  }
+}
+
+// Observations of two numbers, and behind them which of three values are allowed.
+TEST(ModelTest, TheMaskBehindAnObservationForbids) {
+  const auto backend = MakeReferenceBackend<float>();
+  ModelSpec spec{.kind = NetKind::kMlp, .hidden = {}, .channels = 2};
+  spec.actions = Masked(ActionSpace::Choice(3));
+  const auto model = MakeModel(spec, *backend, {.envs = 2});
+  Observe<float>(*model, {1, 2, 0, 1, 1,  //
+                          3, 4, 1, 0, 0.5f});
+  std::vector<float> parameters(model->layout().size());
+  const auto weight = model->layout().Find("policy.weight").offset;  // (2, 3)
+  parameters[weight] = parameters[weight + 5] = 10;
+  model->Forward(parameters, 0);
+  EXPECT_EQ(Copy(model->logits()), (std::vector<float>{kForbidden, 0, 20, 30, kForbidden, 40}));
+}
+
+// The logs of the deviations follow the means in every row.
+TEST(ModelTest, DeviationsAreParametersOrOutputs) {
+  const auto backend = MakeReferenceBackend<float>();
+  ModelSpec spec{.kind = NetKind::kMlp, .hidden = {}, .channels = 1};
+  spec.actions = ActionSpace::Box({-1, -1}, {1, 1});
+  const auto model = MakeModel(spec, *backend, {.envs = 2});
+  EXPECT_EQ(model->policy().outputs, 4);
+  EXPECT_EQ(model->layout().Find("policy.weight").size, 2u);
+  std::vector<float> parameters(model->layout().size());
+  const auto deviations = model->layout().Find("policy.log_std").offset;
+  const auto weight = model->layout().Find("policy.weight").offset;
+  parameters[weight + 1] = 3;
+  parameters[deviations] = 0.5f;
+  parameters[deviations + 1] = -0.5f;
+  Observe<float>(*model, {1, 2});
+  model->Forward(parameters, 0);
+  EXPECT_EQ(Copy(model->logits()), (std::vector<float>{0, 3, 0.5f, -0.5f, 0, 6, 0.5f, -0.5f}));
+  // They start with 1.
+  const auto first = InitialParameters(model->layout(), 1, Initialisation::kFanIn);
+  EXPECT_EQ(first[deviations], 0);
+  spec.deviation = Deviation::kPredicted;
+  EXPECT_EQ(MakeModel(spec, *backend, {})->layout().Find("policy.weight").size, 4u);
+  spec.actions = ActionSpace::Choice(2);
+  EXPECT_EQ(ErrorOf([&] { MakeModel(spec, *backend, {}); }),
+            "net.deviation = \"predicted\": the actions are choices, which have no deviations; "
+            "leave it out");
+}
+
 TEST(ModelTest, ASeparateCriticIsASecondStack) {
   const auto backend = MakeReferenceBackend<float>();
-  ModelSpec spec{NetKind::kMlp, {4}, 1, 1, 3, 2};
+  ModelSpec spec{NetKind::kMlp, {4}, 1, 1, 3, ActionSpace::Choice(2)};
   spec.critic = Critic::kSeparate;
   const auto model = MakeModel(spec, *backend, {.envs = 2});
   std::vector<std::string> names;
@@ -108,7 +199,7 @@ TEST(ModelTest, ASeparateCriticIsASecondStack) {
 
 // Layers "..." over a picture or a row of numbers.
 ModelSpec Stack(std::vector<std::string> layers, int height, int width, int channels) {
-  ModelSpec spec{NetKind::kLayers, {}, height, width, channels, 3};
+  ModelSpec spec{NetKind::kLayers, {}, height, width, channels, ActionSpace::Choice(3)};
   spec.layers = std::move(layers);
   return spec;
 }
@@ -219,7 +310,7 @@ struct Inputs {
     const auto backend = MakeReferenceBackend<float>();
     parameters = RandomParameters<float>(MakeModel(spec, *backend, {})->layout(), random);
     observations = Cells<float>(random, rows * spec.height * spec.width * spec.channels, density);
-    dlogits = Normals<float>(random, rows * spec.num_actions);
+    dlogits = Normals<float>(random, rows * spec.actions.values());
     dvalues = Normals<float>(random, rows);
   }
   // `envs` samples a step.
@@ -262,16 +353,17 @@ TEST(ModelTest, CpuAgainstReference) {
   const auto reference = MakeReferenceBackend<double>();
   for (const double density : {0.1, 0.6}) {
     for (const ModelSpec& spec :
-         {Minatar(), ModelSpec{NetKind::kMinatar, {40, 24}, 7, 9, 3, 5},
-          ModelSpec{NetKind::kAtari, {32}, 44, 36, 2, 3},
-          ModelSpec{NetKind::kNature, {48}, 44, 36, 2, 3},
-          ModelSpec{NetKind::kMlp, {64, 32}, 1, 10, 5, 3}, ModelSpec{NetKind::kMlp, {}, 4, 4, 2, 4},
-          ModelSpec{NetKind::kAtariLstm, {32}, 44, 36, 2, 3},
+         {Minatar(), ModelSpec{NetKind::kMinatar, {40, 24}, 7, 9, 3, ActionSpace::Choice(5)},
+          ModelSpec{NetKind::kAtari, {32}, 44, 36, 2, ActionSpace::Choice(3)},
+          ModelSpec{NetKind::kNature, {48}, 44, 36, 2, ActionSpace::Choice(3)},
+          ModelSpec{NetKind::kMlp, {64, 32}, 1, 10, 5, ActionSpace::Choice(3)},
+          ModelSpec{NetKind::kMlp, {}, 4, 4, 2, ActionSpace::Choice(4)},
+          ModelSpec{NetKind::kAtariLstm, {32}, 44, 36, 2, ActionSpace::Choice(3)},
           Stack({"linear 48", "layer_norm", "relu", "lstm 32", "tanh"}, 1, 10, 5),
           Stack({"conv 16 3x3", "relu", "layer_norm", "lstm 17"}, 8, 7, 3),
           Stack({"linear 48", "relu", "gru 32", "gru 9"}, 1, 10, 5),
           // Small: of many relus, one would be at its bend, where rounding decides.
-          ModelSpec{NetKind::kImpala, {32}, 10, 9, 2, 3}}) {
+          ModelSpec{NetKind::kImpala, {32}, 10, 9, 2, ActionSpace::Choice(3)}}) {
       for (const int rows : {1, 15}) {
         SCOPED_TRACE(::testing::Message()
                      << NameOf(spec.kind) << " density " << density << " rows " << rows);
@@ -308,7 +400,8 @@ TEST(ModelTest, EqualInputsGiveEqualBits) {
 
 TEST(ModelDeathTest, StepsBeyondTheBuffersAbort) {
   const auto backend = MakeReferenceBackend<float>();
-  const auto model = MakeModel({NetKind::kMlp, {2}, 1, 1, 3, 2}, *backend, {.envs = 2, .steps = 4});
+  const auto model = MakeModel({NetKind::kMlp, {2}, 1, 1, 3, ActionSpace::Choice(2)}, *backend,
+                               {.envs = 2, .steps = 4});
   const std::vector<float> parameters(model->layout().size());
   EXPECT_DEATH(model->Forward(parameters, 4), "step 4 after 3 of 4");
   EXPECT_DEATH(model->Forward(parameters, {.step = 1, .first = 1, .envs = 2}), "envs 1 . 2 of 2");

@@ -16,7 +16,7 @@ using testing::Normals;
 using testing::RelativeError;
 
 ModelSpec Listed(std::vector<std::string> layers, int height = 1, int width = 1, int channels = 5) {
-  ModelSpec spec{.kind = NetKind::kLayers, .hidden = {}, .num_actions = 3};
+  ModelSpec spec{.kind = NetKind::kLayers, .hidden = {}, .actions = ActionSpace::Choice(3)};
   spec.height = height, spec.width = width, spec.channels = channels;
   spec.layers = std::move(layers);
   return spec;
@@ -56,10 +56,18 @@ TEST(CutTest, TheHeadsAreInTheLastPartAndTheFirstNeedsNoGradient) {
   ASSERT_EQ(parts.size(), 2u);
   EXPECT_TRUE(parts[0].first);
   EXPECT_FALSE(parts[1].first);
-  EXPECT_EQ(parts[0].num_actions, 0);
-  EXPECT_EQ(parts[1].num_actions, 3);
+  EXPECT_FALSE(parts[0].policy.has_value());
+  EXPECT_EQ(parts[1].policy.value().actions.values(), 3);
   EXPECT_EQ(parts[1].input.size(), 8);
   EXPECT_TRUE(parts[1].input.relu) << "its gradient must be masked";
+}
+
+TEST(CutTest, MasksDoNotReachAnotherStage) {
+  ModelSpec spec = Listed({"linear 8", "lstm 8"});
+  spec.actions.masked = true;
+  EXPECT_EQ(ErrorOf([&] { CutIntoStages(spec, 2); }),
+            "net.stages: the first stage sees which actions are allowed, and the last one needs "
+            "to know; set net.stages = 1 for environments with action masks");
 }
 
 TEST(CutTest, AStageIsALayerAtLeast) {
@@ -169,7 +177,7 @@ TEST(PartTest, InPiecesTheBackwardPassIsThatOfTheWholeNet) {
     const auto whole = MakeModel(spec, *backend, batch);
     const auto parameters = Normals<double>(random, static_cast<int>(whole->layout().size()), 0.5);
     const auto seen = Normals<double>(random, static_cast<int>(whole->observations().size()));
-    const auto dlogits = Normals<double>(random, steps * batch.envs * spec.num_actions);
+    const auto dlogits = Normals<double>(random, steps * batch.envs * spec.actions.values());
     const auto dvalues = Normals<double>(random, steps * batch.envs);
     std::vector<std::uint8_t> resets(whole->resets().size());
     for (std::uint8_t& reset : resets) reset = random.Below(4) == 0;

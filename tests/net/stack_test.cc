@@ -77,7 +77,7 @@ TEST(StackTest, AKindIsAStack) {
 // As many cells as before, or the quotient rounded up; without "same", whole windows only.
 TEST(StackTest, TheSizesOfPictures) {
   const auto cells = [](const std::string& layer, int height, int width) {
-    ModelSpec spec{NetKind::kLayers, {}, height, width, 3, 1};
+    ModelSpec spec{NetKind::kLayers, {}, height, width, 3, ActionSpace::Choice(1)};
     spec.layers = {layer};
     const Features output = PlanLayers(spec)[0].output;
     return std::vector<int>{output.height, output.width, output.channels};
@@ -95,7 +95,7 @@ TEST(StackTest, TheSizesOfPictures) {
 
 TEST(StackTest, AConvolutionThatDoesNotFitIsNamed) {
   const auto refusal = [](std::vector<std::string> layers, int side) {
-    ModelSpec spec{NetKind::kLayers, {}, side, side, 2, 3};
+    ModelSpec spec{NetKind::kLayers, {}, side, side, 2, ActionSpace::Choice(3)};
     spec.layers = std::move(layers);
     const auto backend = MakeReferenceBackend<float>();
     return ErrorOf([&] { MakeModel(spec, *backend, {}); });

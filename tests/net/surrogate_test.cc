@@ -156,7 +156,7 @@ void CompareForms(double tolerance) {
     LossReport report;
     ActorCriticLoss<T>(
         {.n = n,
-         .actions = static_cast<int>(logits.size()) / n,
+         .policy = OneChoice(static_cast<int>(logits.size()) / n),
          .logits = logits.data(),
          .values = values.data(),
          .samples = {.rows = rows.data(),

@@ -121,10 +121,18 @@ class BrokenBackend final : public Backend<float> {
                  float* to) override {
     Do("keep state", to, n * width, [&] { good_->KeepState(width, n, resets, from, to); });
   }
-  void SampleActions(int n, int actions, const float* logits, RandomStream* streams,
-                     std::int32_t* taken) override {
-    Do("sample actions", taken, n,
-       [&] { good_->SampleActions(n, actions, logits, streams, taken); });
+  void SampleActions(const SampleActionsArgs<float>& args) override {
+    Do("sample actions", args.taken, args.n * args.policy.width,
+       [&] { good_->SampleActions(args); });
+  }
+  void CopyColumns(const CopyColumnsArgs<float>& args) override {
+    Do("copy columns", args.to, args.width, [&] { good_->CopyColumns(args); });
+  }
+  void SumRows(const SumRowsArgs<float>& args) override {
+    Do("sum rows", args.sum, args.width, [&] { good_->SumRows(args); });
+  }
+  void MaskLogits(const MaskLogitsArgs<float>& args) override {
+    Do("mask logits", args.logits, args.n * args.width, [&] { good_->MaskLogits(args); });
   }
   void AddBootstrap(const AddBootstrapArgs<float>& args) override {
     Do("add bootstrap", args.rewards, args.n, [&] { good_->AddBootstrap(args); });

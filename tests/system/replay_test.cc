@@ -57,6 +57,11 @@ const Kind kKinds[] = {
      {"net.kind=layers", "net.critic=separate",
       "net.layers=[\"conv 8 3x3 same\", \"max_pool 3x3/2 same\", \"residual 3x3\", \"relu\", "
       "\"linear 16\", \"gru 8\"]"}},
+    {"Box", {"env.name=control/reach", "net.kind=mlp"}},
+    {"SquashedBox",
+     {"env.name=control/reach", "net.kind=mlp", "net.critic=separate", "env.action_bounds=tanh",
+      "net.deviation=predicted", "loss.kind=ppo", "updates.epochs=2", "updates.minibatches=2"}},
+    {"MaskedChoices", {"env.name=control/steer", "net.kind=mlp", "actors.groups=2"}},
     {"AtAPace", {"env.step_ms=1", "env.step_jitter=0.5"}},
     {"OverTcp", {"wire.endpoint=tcp://127.0.0.1:0"}},
     {"InBf16", {"wire.gradient=bf16", "wire.weights=bf16"}},

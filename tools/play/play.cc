@@ -73,16 +73,10 @@ int Loop(PlaySession& session, Terminal& terminal, Palette palette, int fps) {
 
 // ---- starling envs
 
-// "6 (noop left up right down fire)".
-std::string Actions(const envs::EnvSpec& spec) {
-  std::string names;
-  for (const std::string& name : spec.action_names) names += (names.empty() ? "" : " ") + name;
-  return fmt::format("{} ({})", spec.num_actions, names);
-}
-
 std::string Options(const std::string& name) {
-  const int all = envs::SpecOf({.name = name}).num_actions;
-  const int minimal = envs::SpecOf({.name = name, .action_set = ActionSet::kMinimal}).num_actions;
+  const int all = envs::SpecOf({.name = name}).actions.values();
+  const int minimal =
+      envs::SpecOf({.name = name, .action_set = ActionSet::kMinimal}).actions.values();
   std::string options;
   if (minimal < all) options += fmt::format("minimal={}", minimal);
   if (envs::Ramps(name)) options += options.empty() ? "ramps" : ", ramps";
@@ -90,11 +84,13 @@ std::string Options(const std::string& name) {
 }
 
 constexpr char kLegend[] = R"(
+actions  N (NAMES)   one choice of N values; "N x M choices" are made at once
+         [LOW, HIGH] bounds of numbers; "masked": observations say which values are allowed
 options  minimal=N   env.action_set = "minimal" leaves the N actions that do something
          ramps       the game grows harder; env.ramping = false keeps it as it begins
 others   gym:ID      any environment of Gymnasium, "gym:ALE/Pong-v5" (scripts/setup --gym)
          plugin:PATH a library of your own, "plugin:./mine.so" (envs/plugin.h)
-All take sticky actions, repeats, stacking and the other keys of [env]: configs/reference.toml
+Sticky actions, repeats, stacking and the other keys of [env]: configs/reference.toml
 )";
 
 }  // namespace
@@ -111,6 +107,27 @@ int RunPlay(const PlayOptions& options) {
   return status;
 }
 
+std::string ActionsOf(const envs::EnvSpec& spec) {
+  const ActionSpace& actions = spec.actions;
+  std::string text;
+  if (actions.box()) {
+    const auto same = [](const auto& bounds) { return std::ranges::count(bounds, bounds[0]); };
+    const int width = actions.width();
+    text = fmt::format("{} number{}", width, width == 1 ? "" : "s");
+    text += same(actions.low) == width && same(actions.high) == width
+                ? fmt::format(" in [{:g}, {:g}]", actions.low[0], actions.high[0])
+                : ", each with bounds of its own";
+  } else if (actions.one_choice()) {
+    for (const std::string& name : spec.action_names) text += (text.empty() ? "" : " ") + name;
+    text = fmt::format("{} ({})", actions.values(), text);
+  } else {
+    for (const int count : actions.counts)
+      text += fmt::format("{}{}", text.empty() ? "" : " x ", count);
+    text += " choices";
+  }
+  return text + (actions.masked ? ", masked" : "");
+}
+
 std::string EnvTable() {
   constexpr std::string_view kRow = "{:<24}{:<10}{:<36}{}\n";
   std::string table = fmt::format(kRow, "name", "shape", "actions", "options");
@@ -118,7 +135,7 @@ std::string EnvTable() {
     const envs::EnvSpec spec = envs::SpecOf({.name = name});
     table +=
         fmt::format(kRow, name, fmt::format("{}x{}x{}", spec.height, spec.width, spec.channels),
-                    Actions(spec), Options(name));
+                    ActionsOf(spec), Options(name));
   }
   return table + kLegend;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/config/config.h"
+#include "envs/env.h"
 #include "envs/picture.h"
 
 struct GifFileType;
@@ -57,6 +58,10 @@ struct EvalOptions {
 };
 // Returns the exit status. Throws UserError.
 int RunEval(const EvalOptions& options);
+
+// The actions of an env: "6 (noop left up right down fire)", "3 x 3 choices, masked" or "2 numbers
+// in [-1, 1]".
+std::string ActionsOf(const envs::EnvSpec& spec);
 
 // `starling envs`: the table of the bundled environments, and the names of others, in lines of at
 // most 100 columns.

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "envs/registry.h"
 #include "envs/wrappers/wrapped.h"
+#include "tools/play/play.h"
 #include "tools/play/watched_frames.h"
 
 namespace starling::play {
@@ -44,12 +46,23 @@ class KeptFrame final : public envs::FrameEnvs {
   std::vector<float> floats_;
 };
 
+// Throws UserError if keys cannot play the env.
+std::unique_ptr<envs::FrameEnvs> FramesForKeys(const EnvConfig& config, const envs::EnvSeed& seed) {
+  std::unique_ptr<envs::FrameEnvs> frames = envs::MakeFrames(config, 1, seed);
+  const envs::EnvSpec& spec = frames->spec().env;
+  if (spec.actions.one_choice()) return frames;
+  throw UserError(fmt::format(
+      "env.name: an action of {} is {}, and keys make only one choice; `starling record` "
+      "shows how a trained net or a random player plays it",
+      spec.name, ActionsOf(spec)));
+}
+
 }  // namespace
 
 class PlaySession::Stage {
  public:
   Stage(const EnvConfig& config, const envs::EnvSeed& seed)
-      : Stage(config, seed, envs::MakeFrames(config, 1, seed)) {}
+      : Stage(config, seed, FramesForKeys(config, seed)) {}
 
   const envs::EnvSpec& spec() const { return newest_.spec().env; }
   envs::FrameKind kind() const { return KindOf(newest_.spec()); }
@@ -83,7 +96,7 @@ class PlaySession::Stage {
             std::move(frames),
             [this](const envs::FrameEnvs& envs, std::int32_t command) { Watch(envs, command); }),
         seed, config);
-    seen_.resize(static_cast<std::size_t>(env_->spec().obs_size()));
+    seen_.resize(env_->spec().row());
     env_->Reset(seen_);
   }
 

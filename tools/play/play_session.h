@@ -80,7 +80,8 @@ class Steering {
 class PlaySession {
  public:
   // The env of `config` with its wrappers, except env.pixels and env.stack: these change only the
-  // agent's view, and a person sees the raw frame. Throws UserError as envs::MakeFrames.
+  // agent's view, and a person sees the raw frame. Throws UserError as envs::MakeFrames, and for an
+  // env whose action is not a single choice.
   PlaySession(EnvConfig config, std::uint64_t seed);
   ~PlaySession();
 

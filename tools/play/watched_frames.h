@@ -13,7 +13,7 @@ namespace starling::play {
 
 class WatchedFrames final : public envs::FrameEnvs {
  public:
-  // Called after every frame. `command` is the action that led to it, or kReset.
+  // Called after every frame. `command` is the first word of the action that led to it, or kReset.
   using Watch = std::function<void(const envs::FrameEnvs& envs, std::int32_t command)>;
 
   WatchedFrames(std::unique_ptr<envs::FrameEnvs> frames, Watch watch)

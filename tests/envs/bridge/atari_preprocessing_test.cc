@@ -37,7 +37,7 @@ TEST_P(AtariPreprocessing, ShowsTheSamePixels) {
   std::string text;
   for (int step = 0; step < 1200; ++step) {
     actions.push_back(static_cast<std::int32_t>(
-        chance.Below(static_cast<std::uint32_t>(bench.env->spec().num_actions))));
+        chance.Below(static_cast<std::uint32_t>(bench.env->spec().actions.values()))));
     text += fmt::format("{} ", actions.back());
   }
   const TempDir dir;

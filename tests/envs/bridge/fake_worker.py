@@ -2,8 +2,9 @@
 on request.
 
 It plays and stops as it should, however many frames are asked for. Its env counts: a frame is the
-floats (seed mod 2^20, steps played in this episode, episodes begun), a reward the action, and an
-episode ends after "length" steps (truncated if "truncates").
+floats (seed mod 2^20, steps played in this episode, episodes begun), and an episode ends after
+"length" steps (truncated if "truncates"). A reward is the action: the sum of its k-th words times
+10^k.
 Options, all about the env of index "who" (default 0) in the process, when it plays step number "at"
 (default 0: a reset) of any episode:
   "crash": a signal's number   "exit": a status   "hang": true or "loudly"
@@ -14,6 +15,8 @@ Options, all about the env of index "who" (default 0) in the process, when it pl
   "deaf": anything; does not end when its socket closes
   "print": text on standard error at the beginning
   "state": the hexadecimal bytes that it answers when its state is asked for
+  "actions": the actions of its spec, instead of the choice of three
+  "mask": the numbers behind every frame, if they are masked
 """
 import json
 import mmap
@@ -79,12 +82,14 @@ def main():
     if start == "garbage":
         os.write(3, b"hello\n")
         for_ever()
-    actions = ["stay", "go", "jump"]
+    actions = {"counts": [3], "names": ["stay", "go", "jump"], "masked": False}
+    actions, mask = options.get("actions", actions), options.get("mask", [])
+    width, number = (len(actions["low"]), "f") if "low" in actions else (len(actions["counts"]), "i")
     if start == "other":  # every process has one more action than the one before
         with open(options["count"], "a+") as file:
             file.write(".")
             file.flush()
-            actions = ["a"] * (file.tell() + 1)
+            actions["counts"], actions["names"] = [file.tell() + 1], []
     say({"height": 1, "width": 1, "channels": 3, "bytes": False, "low": 0, "high": 1e6,
          "actions": actions, "lives": True, "saves": "state" in options})
     place = hear()
@@ -109,11 +114,11 @@ def main():
             os.write(3, turn + bytes.fromhex(options["state"]))
             continue
         for i in range(count):
-            row = struct.unpack_from(f"<{repeat}i", memory, place["commands"] + 4 * repeat * i)
-            if row[0] == -1:
-                continue
+            begin = place["commands"] + 4 * repeat * width * i
             total, left = 0, length - steps[i]
-            for command in row:
+            for frame in range(repeat):
+                at = begin + 4 * width * frame
+                command = struct.unpack_from("<i", memory, at)[0]
                 if command == -1:
                     break
                 if command == -2:
@@ -123,7 +128,8 @@ def main():
                     episodes[i] += 1
                 else:
                     steps[i] += 1
-                total += max(command, 0)
+                    words = struct.unpack_from(f"<{width}{number}", memory, at)
+                    total += sum(word * 10**k for k, word in enumerate(words))
                 reward, end, value, value_before = total, 0, seeds[i] % 2**20, 0
                 if steps[i] == length:
                     end = 2 if options.get("truncates") else 1
@@ -154,8 +160,9 @@ def main():
                 if "before" in place:
                     struct.pack_into("<3f", memory, place["before"] + i * place["stride"],
                                      value + value_before, steps[i] - 1, episodes[i])
-                struct.pack_into("<3f", memory, place["frames"] + i * place["stride"],
-                                 value, steps[i], episodes[i])
+                struct.pack_into(f"<{3 + len(mask)}f", memory,
+                                 place["frames"] + i * place["stride"], value, steps[i],
+                                 episodes[i], *mask)
                 if end != 0 or (settings["lost_life_stops"] and length - steps[i] < left):
                     break
         os.write(3, turn)

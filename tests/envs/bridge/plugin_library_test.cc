@@ -66,7 +66,7 @@ TEST(LoadPlugin, SaysWhatIsInTheTable) {
   EXPECT_EQ(spec.low, 0);
   EXPECT_EQ(spec.high, 10);
   EXPECT_THAT(spec.action_names, ElementsAre("pass", "count"));
-  EXPECT_EQ(spec.num_actions, 2);
+  EXPECT_EQ(spec.actions.values(), 2);
   EXPECT_TRUE(library.spec.lives);
   EXPECT_FALSE(library.spec.bytes);
 }

@@ -2,15 +2,26 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace starling::envs {
 namespace {
 
+constexpr float kNoBound = std::numeric_limits<float>::infinity();
+
 const std::string kGood =
     R"({"height": 2, "width": 3, "channels": 4, "bytes": true, "low": 0, "high": 255,)"
-    R"( "actions": ["a", "b"], "lives": false})";
+    R"( "actions": {"counts": [2], "names": ["a", "b"], "masked": false}, "lives": false})";
+
+// kGood with other actions.
+std::string WithActions(const std::string& actions) {
+  const auto begin = kGood.find("{\"counts"), end = kGood.find(", \"lives");
+  return kGood.substr(0, begin) + actions + kGood.substr(end);
+}
 
 std::string With(const std::string& from, const std::string& to) {
   std::string line = kGood;
@@ -32,7 +43,7 @@ TEST(WorkerSpec, IsRead) {
   EXPECT_EQ(spec->env.height, 2);
   EXPECT_EQ(spec->env.width, 3);
   EXPECT_EQ(spec->env.channels, 4);
-  EXPECT_EQ(spec->env.num_actions, 2);
+  EXPECT_EQ(spec->env.actions.values(), 2);
   EXPECT_THAT(spec->env.action_names, testing::ElementsAre("a", "b"));
   EXPECT_EQ(spec->env.high, 255);
   EXPECT_TRUE(spec->bytes);
@@ -52,9 +63,6 @@ TEST(WorkerSpec, NothingElseIs) {
            {"\"high\": 255", "\"high\": 1e39"},  // no float
            {"\"high\": 255", "\"high\": -1"},
            {"\"high\": 255", "\"high\": null"},
-           {"[\"a\", \"b\"]", "[]"},
-           {"[\"a\", \"b\"]", "[1, 2]"},
-           {"[\"a\", \"b\"]", "2"},
            {", \"lives\": false", ""},
        }) {
     EXPECT_FALSE(Reads(With(from, to))) << to;
@@ -74,6 +82,92 @@ TEST(WorkerSpec, IsReadAsItWasWritten) {
   const auto again = ReadWorkerSpec(WorkerSpecLine(*spec), "x", mistake);
   ASSERT_TRUE(again.has_value());
   EXPECT_TRUE(SameSpec(*again, *spec));
+}
+
+EnvSpec ReadWithActions(const std::string& actions) {
+  std::string mistake;
+  const auto spec = ReadWorkerSpec(WithActions(actions), "x", mistake);
+  EXPECT_TRUE(spec.has_value()) << actions;
+  return spec ? spec->env : EnvSpec{};
+}
+
+TEST(WorkerSpec, SaysTheKindOfActions) {
+  EnvSpec spec = ReadWithActions(R"({"counts": [3, 2], "names": [], "masked": true})");
+  EXPECT_EQ(spec.actions.counts, (std::vector<std::int32_t>{3, 2}));
+  EXPECT_TRUE(spec.actions.masked);
+  EXPECT_THAT(spec.action_names, testing::IsEmpty());
+  EXPECT_EQ(spec.row(), 24u + 5u);
+  spec = ReadWithActions(R"({"low": [-2, null], "high": [2, 0.5]})");
+  EXPECT_EQ(spec.actions, ActionSpace::Box({-2, -kNoBound}, {2, 0.5f}));
+  spec = ReadWithActions(R"({"counts": [2], "names": [], "masked": false})");
+  EXPECT_THAT(spec.action_names, testing::ElementsAre("0", "1")) << "a single choice has names";
+}
+
+TEST(WorkerSpec, MalformedActionsAreRefused) {
+  for (
+      const char* actions : {
+          "[]",
+          "2",
+          "null",
+          "{}",
+          R"({"counts": [], "names": [], "masked": false})",
+          R"({"counts": 2, "names": [], "masked": false})",
+          R"({"counts": [0], "names": [], "masked": false})",
+          R"({"counts": [2, -1], "names": [], "masked": false})",
+          R"({"counts": [2.0], "names": [], "masked": false})",
+          R"({"counts": ["2"], "names": [], "masked": false})",
+          R"({"counts": [65537], "names": [], "masked": false})",
+          R"({"counts": [65536, 1], "names": [], "masked": false})",  // together too many
+          R"({"counts": [9223372036854775807, 9223372036854775807], "names": [], "masked": false})",
+          R"({"counts": [2], "names": [], "masked": 0})",
+          R"({"counts": [2], "names": []})",
+          R"({"counts": [2], "masked": false})",
+          R"({"counts": [2], "names": "ab", "masked": false})",
+          R"({"counts": [2], "names": [1, 2], "masked": false})",
+          R"({"counts": [2], "names": ["a"], "masked": false})",
+          R"({"counts": [1, 1], "names": ["a", "b"], "masked": false})",
+          R"({"low": [], "high": []})",
+          R"({"low": [0]})",
+          R"({"high": [0]})",
+          R"({"low": [0, 0], "high": [1]})",
+          R"({"low": [1], "high": [0]})",
+          R"({"low": ["0"], "high": [1]})",
+          R"({"low": [0], "high": [1e39]})",  // no float
+          R"({"low": 0, "high": 1})",
+      }) {
+    EXPECT_FALSE(Reads(WithActions(actions))) << actions;
+  }
+  EXPECT_TRUE(Reads(WithActions(R"({"counts": [65535, 1], "names": [], "masked": false})")));
+}
+
+// kMaxWorkerNumbers holds with the mask.
+TEST(WorkerSpec, AMaskIsAPartOfTheFrame) {
+  const auto line = [](const std::string& height, const std::string& masked) {
+    return R"({"height": )" + height +
+           R"(, "width": 1, "channels": 1, "bytes": true, "low": 0, "high": 1, "lives": false,)"
+           R"( "actions": {"counts": [2], "names": [], "masked": )" +
+           masked + "}}";
+  };
+  EXPECT_TRUE(Reads(line("67108864", "false")));
+  EXPECT_FALSE(Reads(line("67108864", "true")));
+  EXPECT_TRUE(Reads(line("67108862", "true")));
+}
+
+TEST(WorkerSpec, EveryKindOfActionsIsReadAsItWasWritten) {
+  ActionSpace masked = ActionSpace::Choices({3, 1, 4});
+  masked.masked = true;
+  const std::vector<ActionSpace> spaces = {
+      masked, ActionSpace::Choices({2, 2}),
+      ActionSpace::Box({-0.1f, -kNoBound, 0}, {0.1f, kNoBound, std::nextafter(0.0f, 1.0f)})};
+  for (const ActionSpace& actions : spaces) {
+    FrameSpec spec{.env = {.name = "x", .actions = actions, .action_names = {}}};
+    std::string mistake;
+    const auto again = ReadWorkerSpec(WorkerSpecLine(spec), "x", mistake);
+    ASSERT_TRUE(again.has_value());
+    EXPECT_TRUE(SameSpec(*again, spec));
+    spec.env.actions = ActionSpace::Choices({3, 1});
+    EXPECT_FALSE(SameSpec(*again, spec));
+  }
 }
 
 TEST(WorkerSpec, ReadyIsReady) {

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,10 @@ std::string ErrorOf(const std::string& options, int advances = 0) {
       envs.Advance(i % 2 == 0 ? Commands{kReset, kReset} : Commands{1, 1});
     }
   });
+}
+
+std::string TrialOf(const std::string& options, double timeout_s = 60) {
+  return starling::ErrorOf([&] { TryWorker(FakeWorker(options), timeout_s, "mend it"); });
 }
 
 // The fake does not end its reset before the file is there, which is made between the two halves.
@@ -130,6 +135,105 @@ TEST(WorkerEnvs, AnActionOfSeveralFramesIsOneExchange) {
   EXPECT_EQ(envs.result(1).reward, 1) << "fewer may be asked for";
   EXPECT_THAT(Frame(envs, 1), testing::ElementsAre(Shown(1), 4, 1));
   EXPECT_THAT(envs.floats_before(1), testing::ElementsAre(Shown(1), 3, 1));
+}
+
+constexpr char kThreeChoices[] =
+    R"("actions": {"counts": [3, 4, 2], "names": [], "masked": false})";
+constexpr char kBox[] = R"("actions": {"low": [-2, null], "high": [2, 5]})";
+
+// The fake's reward is the sum of the k-th words times 10^k.
+TEST(WorkerEnvs, SeveralChoicesAreWordsSideBySide) {
+  WorkerEnvs envs(FakeWorker(std::string("{") + kThreeChoices + "}"), 3, kSeed,
+                  {.per_process = 2, .repeat = {.frames = 3}});
+  EXPECT_EQ(envs.spec().env.actions, ActionSpace::Choices({3, 4, 2}));
+  envs.Advance(Commands{kReset, 9, 9, kSkip, 9, 9, kReset, 0, 0});
+  EXPECT_THAT(Frame(envs, 0), testing::ElementsAre(Shown(0), 0, 1));
+  EXPECT_THAT(Frame(envs, 1), testing::ElementsAre(0, 0, 0)) << "skipped, whatever is behind it";
+  envs.Advance(Commands{2, 3, 1, kReset, 0, 0, 0, 1, 0});
+  EXPECT_EQ(envs.result(0).reward, 132);
+  EXPECT_THAT(Frame(envs, 1), testing::ElementsAre(Shown(1), 0, 1));
+  EXPECT_EQ(envs.result(2).reward, 10);
+  envs.Advance(Commands{1, 0, 1, 0, 0, 1, kSkip, 0, 0}, 3);
+  EXPECT_EQ(envs.result(0).reward, 3 * 101) << "of three frames";
+  EXPECT_EQ(envs.result(1).reward, 3 * 100);
+  EXPECT_EQ(envs.result(2).reward, 10);
+}
+
+TEST(WorkerEnvs, ABoxIsNumbersWhateverTheirSign) {
+  WorkerEnvs envs(FakeWorker(std::string("{") + kBox + "}"), 1, kSeed, {.repeat = {.frames = 2}});
+  constexpr float infinite = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(envs.spec().env.actions, ActionSpace::Box({-2, -infinite}, {2, 5}));
+  envs.Advance(Commands{kReset, 0});
+  envs.Advance(Commands{WordOf(-1.5f), WordOf(0.25f)});
+  EXPECT_EQ(envs.result(0).reward, 1);
+  envs.Advance(Commands{WordOf(2), WordOf(-3)}, 2);
+  EXPECT_EQ(envs.result(0).reward, 2 * -28);
+  EXPECT_THAT(Frame(envs, 0), testing::ElementsAre(Shown(0), 3, 1));
+}
+
+// An action is stuck as a whole, by one draw a frame, whatever its words are.
+TEST(WorkerEnvs, AStickyActionIsAllOfItsWords) {
+  const auto stuck = [](const std::string& actions, const Commands& action, double reward) {
+    WorkerEnvs envs(FakeWorker("{\"length\": 1000, " + actions + "}"), 1, kSeed,
+                    {.sticky_actions = 0.5});
+    Commands reset(action.size(), 0);
+    reset[0] = kReset;
+    envs.Advance(reset);
+    std::vector<bool> first;
+    for (int i = 0; i < 40; ++i) {
+      // The other action is that of rest.
+      envs.Advance(i % 2 == 0 ? action : Commands(action.size(), 0));
+      EXPECT_THAT(envs.result(0).reward, testing::AnyOf(0, reward));
+      first.push_back(envs.result(0).reward == reward);
+    }
+    return first;
+  };
+  const auto one = stuck(R"("mask": [])", {2}, 2);
+  EXPECT_EQ(stuck(kThreeChoices, {2, 3, 1}, 132), one);
+  EXPECT_EQ(stuck(kBox, {WordOf(-1.5f), WordOf(0.25f)}, 1), one);
+}
+
+// The action of rest lies within the box.
+TEST(WorkerEnvs, BeforeTheFirstActionABoxRests) {
+  WorkerEnvs envs(FakeWorker(R"({"actions": {"low": [1, -5], "high": [2, -3]}})"), 1, kSeed,
+                  {.sticky_actions = 1});
+  envs.Advance(Commands{kReset, 0});
+  envs.Advance(Commands{WordOf(2), WordOf(-4)});
+  EXPECT_EQ(envs.result(0).reward, 1 - 30);
+}
+
+TEST(WorkerEnvs, ADeadProcessCutsEpisodesUnderNegativeNumbers) {
+  const TempDir dir;
+  WorkerEnvs envs(FakeWorker(std::string("{") + kBox + R"(, "at": 2, "exit": 1, "once": ")" +
+                             (dir / "once").string() + "\"}"),
+                  2, kSeed, {.per_process = 2});
+  const std::int32_t back = WordOf(-1);
+  envs.Advance(Commands{kReset, 0, kReset, 0});
+  envs.Advance(Commands{back, back, back, back});
+  envs.Advance(Commands{back, back, kSkip, 0});
+  EXPECT_EQ(envs.replaced(), 1u);
+  EXPECT_EQ(envs.result(0).end, End::kCut);
+  envs.Advance(Commands{kReset, 0, back, back});
+  EXPECT_EQ(envs.result(1).end, End::kCut);
+  EXPECT_THAT(Frame(envs, 0), testing::ElementsAre(Shown(0, 2), 0, 1));
+}
+
+std::string Masked(const std::string& mask, const std::string& more = "") {
+  return R"({"actions": {"counts": [2, 3], "names": [], "masked": true}, "mask": )" + mask + more +
+         "}";
+}
+
+TEST(WorkerEnvs, AMaskIsBehindTheFrame) {
+  WorkerEnvs envs(FakeWorker(Masked("[1, 0, 0, 0, 0.5]")), 1, kSeed, {});
+  EXPECT_EQ(envs.spec().env.obs_size(), 3);
+  envs.Advance(Commands{kReset, 0});
+  EXPECT_THAT(Frame(envs, 0), testing::ElementsAre(Shown(0), 0, 1, 1, 0, 0, 0, 0.5));
+}
+
+TEST(WorkerEnvs, AMaskThatLeavesNoChoiceIsNonsense) {
+  EXPECT_THAT(TrialOf(Masked("[0, 1, 0, 0, 0]")),
+              HasSubstr("gave an invalid answer: env 0 forbids every value of choice 1"));
+  EXPECT_THAT(TrialOf(Masked("[0, 0, 1, 1, 1]")), HasSubstr("forbids every value of choice 0"));
 }
 
 TEST(WorkerEnvs, ALostLifeStopsTheRepeatIfAskedFor) {
@@ -272,10 +376,6 @@ TEST(WorkerEnvs, AMistakeIsSaidAtOnce) {
 TEST(WorkerEnvs, OneThatOnlyMakesNoiseIsNotWaitedFor) {
   EXPECT_THAT(ErrorOf(R"({"start": "noise"})"),
               HasSubstr("prints endlessly and does not follow the worker protocol"));
-}
-
-std::string TrialOf(const std::string& options, double timeout_s = 60) {
-  return starling::ErrorOf([&] { TryWorker(FakeWorker(options), timeout_s, "mend it"); });
 }
 
 TEST(TryWorker, SaysWhatIsPlayed) {

@@ -16,7 +16,7 @@ FrameSpec Raw(int height, int width, int channels, bool bytes) {
                   .height = height,
                   .width = width,
                   .channels = channels,
-                  .num_actions = 2,
+                  .actions = ActionSpace::Choice(2),
                   .action_names = {"a", "b"},
                   .low = 0,
                   .high = bytes ? 255.0f : 1.0f},
@@ -39,6 +39,17 @@ TEST(ScreenTest, FloatsPassAsTheyAre) {
   float out[3] = {};
   screen.Show(floats, out);
   EXPECT_THAT(out, testing::ElementsAre(-2, 0.5, 7));
+}
+
+TEST(ScreenTest, AMaskStaysAMask) {
+  FrameSpec spec = Raw(1, 1, 1, true);
+  spec.env.actions.masked = true;
+  Screen screen(spec, false);
+  const std::uint8_t bytes[] = {255, 0, 1};
+  float out[3] = {-1, -1, -1};
+  screen.Show(bytes, out);
+  EXPECT_THAT(out, testing::ElementsAre(1, 0, testing::Gt(0)));
+  EXPECT_TRUE(screen.spec().actions.masked);
 }
 
 TEST(ScreenTest, AnRgbPictureIsGreyAndSmall) {

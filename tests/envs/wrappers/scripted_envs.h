@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,20 +14,22 @@
 
 namespace starling::envs {
 
-// The frame is a vector (env, frames since the reset,
-// action); the reward is 1 a frame.
+// The frame is a vector (env, frames since the reset, words of the action: 0 after a reset), then
+// the mask: allowed is the value that equals the env's number. The reward is 1 a frame.
 class Scripted final : public FrameEnvs {
  public:
-  Scripted(int num_envs, const Repeat& repeat)
-      : FrameEnvs(repeat),
-        envs_(static_cast<std::size_t>(num_envs)),
-        seen_(envs_.size(), 3, repeat.keep_before) {
+  Scripted(int num_envs, const Repeat& repeat, const ActionSpace& actions = ActionSpace::Choice(10))
+      : FrameEnvs(repeat), envs_(static_cast<std::size_t>(num_envs)) {
     spec_.env = {.name = "scripted",
-                 .channels = 3,
-                 .num_actions = 10,
-                 .action_names = std::vector<std::string>(10, "a"),
+                 .channels = 2 + actions.width(),
+                 .actions = actions,
+                 .action_names = {},
                  .high = 1000};
+    if (actions.one_choice()) {
+      spec_.env.action_names.assign(static_cast<std::size_t>(actions.values()), "a");
+    }
     spec_.lives = true;
+    seen_ = {envs_.size(), spec_.env.row(), repeat.keep_before};
   }
 
   // Called after every frame of an env, with the frames since its reset and the frame's result.
@@ -53,14 +55,15 @@ class Scripted final : public FrameEnvs {
   void Play(std::span<const std::int32_t> commands, int frames) override {
     asked.emplace_back(commands.begin(), commands.end());
     asked.back().push_back(frames);
+    const auto width = static_cast<std::size_t>(spec_.env.actions.width());
     for (int i = 0; i < size(); ++i) {
       One& env = envs_[std::size_t(i)];
-      const std::int32_t command = commands[std::size_t(i)];
-      if (command == kSkip) continue;
-      EXPECT_TRUE(command == kReset || !env.over) << "env " << i << " is over";
-      if (command == kReset) {
+      const auto command = commands.subspan(std::size_t(i) * width, width);
+      if (command[0] == kSkip) continue;
+      EXPECT_TRUE(command[0] == kReset || !env.over) << "env " << i << " is over";
+      if (command[0] == kReset) {
         env = One{.result = {.lives = 3}, .over = false};
-        Show(i, 0);
+        Show(i, std::vector<std::int32_t>(width));
         continue;
       }
       env.result = PlayRepeated(repeat(), frames, env.result.lives, [&] {
@@ -73,11 +76,17 @@ class Scripted final : public FrameEnvs {
       env.over = env.result.end != End::kRunning;
     }
   }
-  void Show(int env, std::int32_t action) {
-    std::ranges::copy(
-        std::array{static_cast<float>(env), static_cast<float>(envs_[std::size_t(env)].frame),
-                   static_cast<float>(action)},
-        seen_.Next(env).begin());
+  void Show(int env, std::span<const std::int32_t> action) {
+    const ActionSpace& actions = spec_.env.actions;
+    auto out = seen_.Next(env).begin();
+    *out++ = static_cast<float>(env);
+    *out++ = static_cast<float>(envs_[std::size_t(env)].frame);
+    for (const std::int32_t word : action) {
+      *out++ = actions.box() ? FloatOf(word) : static_cast<float>(word);
+    }
+    for (const std::int32_t count : actions.counts) {
+      for (int value = 0; actions.masked && value < count; ++value) *out++ = value == env ? 1 : 0;
+    }
   }
 
   FrameSpec spec_;

@@ -24,10 +24,7 @@ TEST(WrappedGames, AWrapperThatDoesNothingChangesNothing) {
     ASSERT_EQ(bare.seen, wrapped.seen) << name;
     RandomStream random(StreamId{.seed = 4});
     for (int step = 0; step < 500; ++step) {
-      for (std::int32_t& action : bare.actions) {
-        action = static_cast<std::int32_t>(
-            random.Below(static_cast<std::uint32_t>(bare.env->spec().num_actions)));
-      }
+      for (std::size_t i = 0; i < bare.envs(); ++i) bare.DrawAction(i, random);
       bare.Step();
       wrapped.Step(bare.actions);
       ASSERT_EQ(bare.seen, wrapped.seen) << name << ", step " << step;
@@ -42,15 +39,21 @@ TEST(WrappedGames, AWrapperThatDoesNothingChangesNothing) {
 TEST(WrappedGames, ATruncatedOneWouldHaveShownWhatTheUntruncatedShows) {
   int truncated = 0;
   for (const std::string& name : EnvNames()) {
-    EnvConfig config{.name = name, .repeat = 2, .max_pool = true, .stack = 3};
-    config.pixels = SpecOf(config).height > 1;
+    EnvConfig config{.name = name, .repeat = 2};
+    if (!SpecOf(config).actions.masked) {
+      config.max_pool = true;
+      config.stack = 3;
+      config.pixels = SpecOf(config).height > 1;
+    }
+    RandomStream random(StreamId{.seed = 4});
     for (int limit = 1; limit <= 5; ++limit) {
       EnvBench free = Bench(config, 2);
       EnvConfig with_limit = config;
       with_limit.time_limit = limit;
       EnvBench limited = Bench(with_limit, 2);
       for (int step = 0; step < limit; ++step) {
-        free.Step({1 + step % 2, 2});
+        for (std::size_t i = 0; i < free.envs(); ++i) free.DrawAction(i, random);
+        free.Step();
         limited.Step(free.actions);
       }
       for (const Truncated& last : limited.env->truncated()) {
@@ -67,7 +70,8 @@ TEST(WrappedGames, ATruncatedOneWouldHaveShownWhatTheUntruncatedShows) {
 
 TEST(WrappedGames, ARepeatedActionIsSoManyFrames) {
   for (const std::string& name : EnvNames()) {
-    const EnvConfig config{.name = name, .sticky_actions = 0, .repeat = 4, .max_pool = true};
+    EnvConfig config{.name = name, .sticky_actions = 0, .repeat = 4};
+    config.max_pool = !SpecOf(config).actions.masked;
     const auto whole = MakeFrames(config, 1, {.seed = 9}),
                single = MakeFrames(config, 1, {.seed = 9});
     ExpectTheSameFrameByFrame(*whole, *single, 500);

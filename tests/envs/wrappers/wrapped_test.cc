@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+#include <limits>
 #include <set>
 
 #include "tests/envs/env_bench.h"
@@ -18,12 +20,13 @@ class WrappedTest : public testing::Test {
   using Rule = decltype(Scripted::rule);
 
   // Resets new envs that follow `rule`.
-  void Begin(const EnvConfig& config, int num_envs = 1, Rule rule = {}) {
-    auto frames = std::make_unique<Scripted>(num_envs, RepeatOf(config));
+  void Begin(const EnvConfig& config, int num_envs = 1, Rule rule = {},
+             const ActionSpace& actions = ActionSpace::Choice(10)) {
+    auto frames = std::make_unique<Scripted>(num_envs, RepeatOf(config), actions);
     game = frames.get();
     game->rule = std::move(rule);
     env = std::make_unique<WrappedEnv>(std::move(frames), EnvSeed{.seed = 5}, config);
-    seen.resize(static_cast<std::size_t>(num_envs * env->spec().obs_size()));
+    seen.resize(static_cast<std::size_t>(num_envs) * env->spec().row());
     rewards.resize(static_cast<std::size_t>(num_envs));
     ends.resize(static_cast<std::size_t>(num_envs));
     env->Reset(seen);
@@ -257,6 +260,52 @@ TEST_F(WrappedTest, AStackHoldsTheLastFramesOldestFirst) {
   EXPECT_THAT(seen, ElementsAre(0, 1, 5, 0, 2, 6, 0, 3, 7));
   Step({8});
   EXPECT_THAT(seen, ElementsAre(0, 0, 0, 0, 0, 0, 0, 0, 0)) << "nothing of the episode before";
+}
+
+TEST_F(WrappedTest, SeveralChoicesPassAsTheyAre) {
+  Begin({.repeat = 2}, 2, {}, ActionSpace::Choices({3, 4}));
+  Step({2, 3, 0, 1});
+  EXPECT_THAT(seen, ElementsAre(0, 2, 2, 3, 1, 2, 0, 1));
+}
+
+TEST_F(WrappedTest, APointOfTheWholeSpaceGetsBetweenTheBounds) {
+  constexpr float infinite = std::numeric_limits<float>::infinity();
+  const ActionSpace box = ActionSpace::Box({-2, -infinite}, {6, infinite});
+  Begin({}, 2, {}, box);
+  EXPECT_EQ(env->spec().actions, box);
+  Step({WordOf(0.5f), WordOf(-7), WordOf(-3), WordOf(0)});
+  EXPECT_THAT(seen, ElementsAre(0, 1, 4, -7, 1, 1, -2, 0));
+  Begin({.action_bounds = ActionBounds::kTanh}, 1, {}, box);
+  EXPECT_EQ(env->spec().actions.bounds, ActionBounds::kTanh);
+  Step({WordOf(0.5f), WordOf(7)});
+  EXPECT_THAT(seen, ElementsAre(0, 1, testing::FloatEq(2 + 4 * std::tanh(0.5f)), 7));
+}
+
+// Also where the first number of an action is negative, as those of the commands are.
+TEST_F(WrappedTest, NoopsOfABoxAreItsNearestPointToZero) {
+  Begin(
+      {.noop_max = 3}, 1, [](int, int frame, FrameResult& result) { EndAt(frame, 9, result); },
+      ActionSpace::Box({-5, 2, -1}, {-4, 3, 1}));
+  EXPECT_THAT(seen, ElementsAre(0, testing::Ge(1), -4, 2, 0));
+  const std::int32_t low = WordOf(-1);
+  while (seen[1] < 8) Step({low, low, low});
+  EXPECT_THAT(seen, ElementsAre(0, 8, -5, 2, -1));
+  Step({low, low, low});
+  EXPECT_THAT(ends, ElementsAre(kOver));
+  EXPECT_THAT(seen, ElementsAre(0, testing::Ge(1), -4, 2, 0)) << "the next episode's no-ops";
+}
+
+TEST_F(WrappedTest, AMaskPassesWithItsObservation) {
+  ActionSpace actions = ActionSpace::Choices({2, 3});
+  actions.masked = true;
+  Begin({.repeat = 2, .time_limit = 2}, 2, {}, actions);
+  EXPECT_EQ(env->spec().obs_size(), 4);
+  EXPECT_THAT(seen, ElementsAre(0, 0, 0, 0, 1, 0, 1, 0, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0));
+  Step({0, 0, 1, 1});
+  EXPECT_THAT(seen, ElementsAre(0, 2, 0, 0, 1, 0, 1, 0, 0, 1, 2, 1, 1, 0, 1, 0, 1, 0));
+  Step({0, 0, 1, 1});
+  EXPECT_THAT(Finals(), ElementsAre(ElementsAre(0, 4, 0, 0, 1, 0, 1, 0, 0),
+                                    ElementsAre(1, 4, 1, 1, 0, 1, 0, 1, 0)));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "core/error.h"
+#include "tests/support/error_of.h"
 
 namespace starling::play {
 namespace {
@@ -116,6 +117,17 @@ TEST(PlaySession, HelpNamesTheKeysThatMeanSomething) {
   PlaySession session(Named("catch"), 1);
   EXPECT_EQ(session.Lines(Palette::kNone, 100, 30).back(),
             "arrows or wasd, space; 0-2 actions by number; p pause, q quit");
+}
+
+TEST(PlaySession, KeysMakeOneChoice) {
+  const auto refusal = [](const char* name) {
+    return ErrorOf<UserError>([&] { PlaySession(Named(name), 1); });
+  };
+  EXPECT_THAT(
+      refusal("control/reach"),
+      HasSubstr("an action of control/reach is 2 numbers in [-1, 1], and keys make only one"));
+  EXPECT_THAT(refusal("control/steer"), HasSubstr("3 x 3 choices, masked"));
+  EXPECT_THAT(refusal("control/steer"), HasSubstr("`starling record`"));
 }
 
 TEST(PlaySession, UnknownEnvIsRefused) { EXPECT_THROW(PlaySession(Named("chess"), 1), UserError); }

@@ -3,7 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <sstream>
+#include <utility>
 
 #include "core/error.h"
 #include "envs/registry.h"
@@ -125,6 +127,7 @@ TEST_F(Play, MistakesAreALineAndLeaveTheTerminalAlone) {
                {{"catch", "--set", "run.steps=5"}, "only keys of [env]"},
                {{"catch", "--set", "env.stick=1"}, "env.stick"},
                {{"catch", "--set", "env.life_loss_ends=true"}, "no lives"},
+               {{"control/steer"}, "is 3 x 3 choices, masked, and keys make only one choice"},
                {{"catch", "--fps", "0"}, "--fps"}};
   for (const auto& mistake : cases) {
     ProgramInTerminal program(Words(mistake.words), 80, 24);
@@ -148,12 +151,26 @@ TEST(EnvTable, EveryBundledEnvHasALine) {
 
 TEST(EnvTable, SaysShapeActionsAndOptions) {
   const std::string table = EnvTable();
+  EXPECT_THAT(table, ContainsRegex("control/reach +1x1x7 +2 numbers in .-1, 1. +-\n"));
+  EXPECT_THAT(table, ContainsRegex("control/steer +1x1x7 +3 x 3 choices, masked +-\n"));
   EXPECT_THAT(table, ContainsRegex("arcade/pong +84x84x1 +3 .noop up down. +-\n"));
   EXPECT_THAT(
       table,
       ContainsRegex("minatar/breakout +10x10x4 +6 .noop left up right down fire. +minimal=3\n"));
   EXPECT_THAT(table, ContainsRegex("minatar/seaquest +10x10x10 .* ramps\n"));
   EXPECT_THAT(table, ContainsRegex("minatar/space_invaders .* minimal=4, ramps\n"));
+}
+
+TEST(ActionsOf, SaysWhatAnActionIs) {
+  const auto of = [](ActionSpace actions) {
+    return ActionsOf({.name = "x", .actions = std::move(actions), .action_names = {}});
+  };
+  ActionSpace masked = ActionSpace::Choices({2, 3, 4});
+  masked.masked = true;
+  EXPECT_EQ(of(masked), "2 x 3 x 4 choices, masked");
+  EXPECT_EQ(of(ActionSpace::Box({-2}, {2})), "1 number in [-2, 2]");
+  EXPECT_EQ(of(ActionSpace::Box({0, 0}, {INFINITY, INFINITY})), "2 numbers in [0, inf]");
+  EXPECT_EQ(of(ActionSpace::Box({0, 0}, {1, 2})), "2 numbers, each with bounds of its own");
 }
 
 TEST(EnvTable, SaysHowToNameOthers) {

@@ -102,6 +102,13 @@ TEST_F(RecordTest, APngIsTheLastFrameOrTiles) {
   EXPECT_EQ(size("six.png"), (std::pair{4 * 8 + 3 * 336, 3 * 8 + 2 * 336}));
 }
 
+TEST_F(RecordTest, APlayerOfSeveralNumbersOrChoices) {
+  for (const char* name : {"control/reach", "control/steer"}) {
+    EXPECT_THAT(Record({"--env", name, "--out", "x.gif", "--set", "env.repeat=4"}).out,
+                HasSubstr("101 frames, 25 steps, returns: -"));
+  }
+}
+
 TEST_F(RecordTest, MoreTilesThanFramesAreAllOfThem) {
   EXPECT_EQ(Record({"--env", "catch", "--out", "x.png", "--tiles", "100", "--scale", "1"}).status,
             0);

@@ -1,0 +1,87 @@
+// What an action is: a choice, several choices at once (MultiDiscrete), or a point of a box.
+//
+// An action is width() words of 32 bits: integers in [0, count) for choices, floats for a box. For
+// a box, the policy draws a point of the whole space, and IntoBounds brings each coordinate between
+// its bounds: the words that a policy draws, a VecEnv takes and a gradient is computed for are
+// points of the whole space; only the game behind the wrappers sees bounded ones.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/config/words.h"
+#include "core/cuda/each.h"
+#include "core/random.h"
+
+namespace starling {
+
+enum class ActionKind : std::uint8_t { kChoices, kBox };
+
+struct ActionSpace {
+  ActionKind kind = ActionKind::kChoices;
+  std::vector<std::int32_t> counts = {1};     // kChoices: the number of values of each choice
+  std::vector<float> low{}, high{};           // kBox: of each coordinate; may be infinite
+  ActionBounds bounds = ActionBounds::kClip;  // kBox
+  bool masked = false;                        // kChoices: each observation says what is allowed
+
+  static ActionSpace Choices(std::vector<std::int32_t> counts) {
+    return {.counts = std::move(counts)};
+  }
+  static ActionSpace Choice(int count) { return Choices({count}); }
+  static ActionSpace Box(std::vector<float> low, std::vector<float> high) {
+    return {.kind = ActionKind::kBox, .counts = {}, .low = std::move(low), .high = std::move(high)};
+  }
+
+  bool box() const { return kind == ActionKind::kBox; }
+  bool one_choice() const { return !box() && counts.size() == 1; }
+  int width() const { return static_cast<int>(box() ? low.size() : counts.size()); }
+  // The number of values of all choices together.
+  int values() const { return std::accumulate(counts.begin(), counts.end(), 0); }
+  // Numbers at the end of an observation that are not 0 where a value is allowed.
+  int mask() const { return masked ? values() : 0; }
+  // The numbers that a policy computes for an action: a logit for each value; or the mean, then
+  // the log of the deviation, of each coordinate.
+  int outputs() const { return box() ? 2 * width() : values(); }
+
+  friend bool operator==(const ActionSpace&, const ActionSpace&) = default;
+};
+
+// A bound that limits nothing is infinite, or as large as Gymnasium's stand-ins for infinity.
+HOST_DEVICE inline bool Limits(float bound) { return std::fabs(bound) <= 1e30f; }
+
+// The coordinate `u` of the whole space in [low, high]. Between two bounds, -1 is the lower and 1
+// the upper one (kClip), or u is squashed by tanh (kTanh). Otherwise u is itself, clipped. Always
+// finite, and between the bounds.
+HOST_DEVICE inline float IntoBounds(float u, float low, float high, ActionBounds bounds) {
+  constexpr float kLargest = 3.4028234663852886e38f;
+  if (!(u == u)) u = 0;
+  float value = u;
+  if (Limits(low) && Limits(high)) {
+    const float squashed = bounds == ActionBounds::kTanh ? std::tanh(u)
+                           : u < -1                      ? -1.0f
+                           : u > 1                       ? 1.0f
+                                                         : u;
+    const float half = high / 2 - low / 2, middle = low / 2 + high / 2;
+    value = middle + half * squashed;
+  }
+  const float least = low < -kLargest ? -kLargest : low, most = high > kLargest ? kLargest : high;
+  return value < least ? least : value > most ? most : value;
+}
+
+constexpr std::int32_t WordOf(float value) { return std::bit_cast<std::int32_t>(value); }
+constexpr float FloatOf(std::int32_t word) { return std::bit_cast<float>(word); }
+
+// Throws nothing; CHECKs that `words` (width()) are an action of `space`, for env `env`.
+void CheckAction(const ActionSpace& space, std::span<const std::int32_t> words, int env);
+
+// Draws an action: values uniformly (of the allowed ones, if `mask` is not empty), coordinates
+// uniformly in [-1, 1].
+void RandomAction(const ActionSpace& space, std::span<const float> mask, RandomStream& stream,
+                  std::span<std::int32_t> words);
+
+}  // namespace starling
