@@ -28,9 +28,10 @@ void RandomAction(const ActionSpace& space, std::span<const float> mask, RandomS
   std::size_t first = 0;  // of the values of a choice
   for (std::size_t k = 0; k < words.size(); ++k) {
     const auto count = static_cast<std::size_t>(space.counts[k]);
-    const auto allowed = mask.empty() ? mask : mask.subspan(first, count);
+    auto allowed = mask.empty() ? mask : mask.subspan(first, count);
     first += count;
-    const auto forbidden = std::ranges::count(allowed, 0.0f);
+    auto forbidden = std::ranges::count(allowed, 0.0f);
+    if (forbidden == space.counts[k]) allowed = {}, forbidden = 0;
     auto left = stream.Below(static_cast<std::uint32_t>(space.counts[k] - forbidden));
     // The value with so many allowed ones before it.
     std::int32_t value = 0;

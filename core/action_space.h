@@ -67,7 +67,7 @@ HOST_DEVICE inline float IntoBounds(float u, float low, float high, ActionBounds
                            : u > 1                       ? 1.0f
                                                          : u;
     const float half = high / 2 - low / 2, middle = low / 2 + high / 2;
-    value = middle + half * squashed;
+    value = std::fma(half, squashed, middle);  // rounded once, on every processor
   }
   const float least = low < -kLargest ? -kLargest : low, most = high > kLargest ? kLargest : high;
   return value < least ? least : value > most ? most : value;
@@ -79,8 +79,8 @@ constexpr float FloatOf(std::int32_t word) { return std::bit_cast<float>(word); 
 // Throws nothing; CHECKs that `words` (width()) are an action of `space`, for env `env`.
 void CheckAction(const ActionSpace& space, std::span<const std::int32_t> words, int env);
 
-// Draws an action: values uniformly (of the allowed ones, if `mask` is not empty), coordinates
-// uniformly in [-1, 1].
+// Draws an action: values uniformly (of those that `mask` allows, if it is not empty; of all where
+// it allows none), coordinates uniformly in [-1, 1].
 void RandomAction(const ActionSpace& space, std::span<const float> mask, RandomStream& stream,
                   std::span<std::int32_t> words);
 

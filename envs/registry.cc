@@ -86,6 +86,8 @@ void CheckFitsActions(const ActionSpace& actions, const EnvConfig& config) {
   refuse(masked && config.pixels, "pixels", "masks actions, and pixels show no mask");
   refuse(masked && config.max_pool, "max_pool",
          "masks actions, and the mask of the frame before is out of date");
+  refuse(masked && config.repeat > 1, "repeat",
+         "masks actions, and a repeated one may be forbidden");
   refuse(masked && config.noop_max > 0, "noop_max",
          "masks actions, and action 0 may be a forbidden one");
   refuse(masked && config.sticky_actions > 0, "sticky_actions",

@@ -21,18 +21,13 @@ class StickyActions {
  public:
   StickyActions() = default;
   // `probability` in every frame. Env i draws from seed.Stream(i, Purpose::kSticky).
-  StickyActions(int num_envs, const EnvSeed& seed, double probability,
-                const ActionSpace& actions = {});
+  StickyActions(int num_envs, const EnvSeed& seed, double probability, const ActionSpace& actions);
 
   // Fills `frames` (frames, width()) with the actions of the next frames of env `i` for the request
   // `asked` (width()). Draws once a frame, ahead of time and in this process, also for frames that
   // are then not played: so an isolated env plays the same as one in this process. The last action
   // starts as RestingAction and survives a reset.
   void Play(int i, std::span<const std::int32_t> asked, std::span<std::int32_t> frames);
-  // The same for actions of one word.
-  void Play(int i, std::int32_t asked, std::span<std::int32_t> frames) {
-    Play(i, std::span(&asked, 1), frames);
-  }
 
   void Fields(StateBytes& state);
 

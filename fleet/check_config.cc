@@ -65,8 +65,8 @@ void CheckMemory(const Config& config, const envs::EnvSpec& env, bool on_gpu,
   const Room room = RoomFor(on_gpu);
   const ActorsConfig& actors = config.actors;
   const double takes = static_cast<double>(actors.count * actors.envs_per_actor) *
-                       static_cast<double>(actors.unroll + 1) * env.obs_size() * sizeof(float) /
-                       kGib;
+                       static_cast<double>(actors.unroll + 1) * static_cast<double>(env.row()) *
+                       sizeof(float) / kGib;
   if (takes <= room.gib) return;
   found.push_back(
       {{"actors.envs_per_actor", "actors.count", "actors.unroll"},

@@ -238,6 +238,9 @@ void CheckCounts(const ModelSpec& spec, const std::vector<PlannedLayer>& layers,
   CheckCounted(rows, Features{spec.height, spec.width, spec.channels}.size() + spec.actions.mask(),
                kFewerSamples);
   CheckCounted(rows, spec.actions.outputs(), kFewerSamples);
+  const int top =
+      layers.empty() ? spec.height * spec.width * spec.channels : layers.back().output.size();
+  CheckCounted(top, spec.actions.outputs(), "make the layer below the heads narrower");
   for (const PlannedLayer& layer : layers) {
     const LayerKind kind = layer.spec.kind;
     const int gates = GatesOf(kind), size = layer.output.size();

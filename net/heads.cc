@@ -1,6 +1,7 @@
 #include "net/heads.h"
 
 #include <algorithm>
+#include <string>
 
 namespace starling::net {
 namespace {
@@ -23,6 +24,17 @@ PolicyShape ShapeOf(const ActionSpace& actions, const Buffer<std::int32_t>& coun
           .tanh = actions.box() && actions.bounds == ActionBounds::kTanh};
 }
 
+// The name of the head's parameters says what they mean, so that nets whose outputs mean something
+// else are told apart (ParameterLayout::fingerprint).
+std::string NameOf(const ActionSpace& actions) {
+  if (actions.box()) return actions.bounds == ActionBounds::kTanh ? "policy.tanh" : "policy.box";
+  if (actions.one_choice()) return "policy";
+  std::string name = "policy.";
+  for (const std::int32_t count : actions.counts) name += std::to_string(count) + "x";
+  name.pop_back();
+  return name;
+}
+
 bool OwnDeviations(const PolicySpec& spec) {
   return spec.actions.box() && spec.deviation == Deviation::kParameter;
 }
@@ -34,7 +46,7 @@ std::size_t Elements(int rows, int width) {
 }  // namespace
 
 template <class T>
-Head<T>::Head(ParameterLayout& layout, const char* name, int in, int out)
+Head<T>::Head(ParameterLayout& layout, const std::string& name, int in, int out)
     : shape{in, out}, at(layout, name, {in, out}) {}
 template <class T>
 LinearForwardArgs<T> Head<T>::Forward(const T* p, int n, const T* x, T* y) const {
@@ -56,8 +68,10 @@ PolicyHead<T>::PolicyHead(const PolicySpec& spec, ParameterLayout& layout, int i
     : backend_(backend),
       counts_(CountsOf(spec.actions, backend.memory())),
       shape_(ShapeOf(spec.actions, counts_)),
-      linear_(layout, "policy", in, OwnDeviations(spec) ? shape_.width : shape_.outputs),
-      log_std_(OwnDeviations(spec) ? layout.Add("policy.log_std", {shape_.width}) : Parameter{}),
+      linear_(layout, NameOf(spec.actions), in,
+              OwnDeviations(spec) ? shape_.width : shape_.outputs),
+      log_std_(OwnDeviations(spec) ? layout.Add(NameOf(spec.actions) + ".log_std", {shape_.width})
+                                   : Parameter{}),
       logits_(Elements(rows, shape_.outputs), backend.memory()),
       means_(own_deviations() ? Elements(rows, shape_.width) : 0, backend.memory()),
       means_gradient_(means_.size(), backend.memory()) {}

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 #include "core/memory.h"
 #include "net/layers/layer.h"
@@ -16,14 +17,14 @@ template <class T>
 struct Head {
   LinearShape shape;
   WeightAndBias at;
-  Head(ParameterLayout& layout, const char* name, int in, int out);
+  Head(ParameterLayout& layout, const std::string& name, int in, int out);
   LinearForwardArgs<T> Forward(const T* p, int n, const T* x, T* y) const;
   LinearBackwardWeightsArgs<T> BackwardWeights(int n, const T* x, const T* dy, T* gradient) const;
   LinearBackwardInputArgs<T> BackwardInput(const T* p, int n, const T* dy, T* dx) const;
 };
 
 // The policy head: the numbers that net/policy.h reads. The deviations of a box are outputs of the
-// linear layer like the means (Deviation::kPredicted), or parameters ("policy.log_std"), which
+// linear layer like the means (Deviation::kPredicted), or parameters ("policy.box.log_std"), which
 // follow the means in each row. Logits of forbidden values are set to kForbidden; no gradient comes
 // back to them.
 template <class T>

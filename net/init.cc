@@ -123,7 +123,7 @@ std::string_view WithoutPrefix(std::string_view name) {
 }
 
 double GainOf(std::string_view name) {
-  if (name == "policy.weight") return 0.01;
+  if (name.starts_with("policy.") && name.ends_with(".weight")) return 0.01;
   if (name == "value.weight") return 1.0;
   return name.ends_with(".weight") ? std::sqrt(2.0) : 1.0;  // recurrent ones end in _weight
 }

@@ -197,7 +197,9 @@ class RowPolicy {
       by_log -= bonus * more.by_log_deviation;
     }
     d[k] = scale * by_mean;
-    d[shape_.width + k] = normal.limited ? T(0) : scale * by_log;
+    // Where the log counts as another, only what brings it back.
+    const bool back = normal.log_deviation > 0 ? by_log > 0 : by_log < 0;
+    d[shape_.width + k] = normal.limited && !back ? T(0) : scale * by_log;
   }
 
   // d(-log p(taken))/dz_a = p_a - [a = taken];  d(-H)/dz_a = p_a (log p_a + H)

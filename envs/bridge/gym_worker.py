@@ -125,19 +125,21 @@ def tells_mask(env):
 
 def mask_to_observation(gymnasium, env, counts):
     """Returns `env` with the mask of its info in its observations."""
-    def both(observation, info):
-        if "action_mask" not in info:
+    none = [0] * sum(counts)  # of an episode that has terminated
+
+    def both(observation, info, terminated):
+        if "action_mask" not in info and not terminated:
             raise ValueError("its info holds no 'action_mask', which that of its first reset held")
-        return {"observation": observation, "action_mask": info["action_mask"]}
+        return {"observation": observation, "action_mask": info.get("action_mask", none)}
 
     class MaskToObservation(gymnasium.Wrapper):
         def reset(self, **options):
             observation, info = self.env.reset(**options)
-            return both(observation, info), info
+            return both(observation, info, False), info
 
         def step(self, action):
             observation, reward, terminated, truncated, info = self.env.step(action)
-            return both(observation, info), reward, terminated, truncated, info
+            return both(observation, info, terminated), reward, terminated, truncated, info
 
     spaces, wrapped = gymnasium.spaces, MaskToObservation(env)
     wrapped.observation_space = spaces.Dict(

@@ -70,7 +70,7 @@ namespace starling::envs {
 inline constexpr int kWorkerProtocol = 4;
 inline constexpr int kWorkerControlFd = 3;
 inline constexpr int kWorkerMemoryFd = 4;
-inline constexpr std::size_t kWorkerLineLimit = 1 << 20;  // bytes of a line of JSON
+inline constexpr std::size_t kWorkerLineLimit = 4 << 20;  // bytes of a line of JSON
 inline constexpr int kMaxWorkerNumbers = 1 << 26;         // of a frame and its mask
 inline constexpr int kMaxWorkerActions = 65'536;          // values of all choices, or coordinates
 inline constexpr std::int32_t kWorkerSave = -3, kWorkerRestore = -4;

@@ -46,7 +46,7 @@ WorkerOptions WorkerOptionsOf(const EnvConfig& config, const WhileWaiting& while
 FrameSpec TryWorker(const WorkerProgram& program, double timeout_s, const std::string& advice) {
   const std::vector<std::uint64_t> seeds = {0};
   Worker worker(program, seeds);
-  std::optional<WorkerError> error = worker.Join(WorkerOptions().start_timeout_s);
+  std::optional<WorkerError> error = worker.Join(FirstEpisodeLimitS(timeout_s));
   if (!error) {
     worker.Play(std::vector(worker.spec().env.actions.width(), FrameEnvs::kReset));
     error = worker.Take(timeout_s);
@@ -105,7 +105,8 @@ void WorkerEnvs::Start(std::span<Slot* const> slots) {
 
 // Waits until `slot` can play. Returns false if it failed.
 bool WorkerEnvs::Join(Slot& slot) {
-  if (auto error = slot.worker->Join(options_.start_timeout_s)) {
+  if (auto error =
+          slot.worker->Join(FirstEpisodeLimitS(options_.timeout_s, options_.start_timeout_s))) {
     Fail(slot, *error);
     return false;
   }

@@ -144,13 +144,22 @@ TEST(MasksTest, PlayersTakeWhatIsAllowed) {
 
 // A rollout that is saved and restored goes on to the same bits; so does one in another's place.
 TEST(SpacesTest, ARestoredRolloutGoesOnToTheSameBits) {
-  for (const char* const game : {"control/reach", "control/steer"}) {
+  const std::vector<std::string> games[] = {
+      {"env.name=control/reach"},
+      {"env.name=control/reach", "env.action_bounds=tanh", "net.deviation=predicted",
+       "env.sticky_actions=0.3"},
+      {"env.name=control/reach", "env.time_limit=7", "env.repeat=2"},
+      {"env.name=control/steer"},
+      {"env.name=control/steer", "env.time_limit=7"},
+  };
+  for (const auto& game : games) {
     for (const auto& way : kWays) {
-      std::vector<std::string> settings{std::string("env.name=") + game, "net.kind=mlp"};
+      std::vector<std::string> settings{"net.kind=mlp"};
+      settings.insert(settings.end(), game.begin(), game.end());
       settings.insert(settings.end(), way.begin(), way.end());
       if (std::ranges::any_of(way,
                               [](const std::string& s) { return s.starts_with("net.layers"); })) {
-        settings[1] = "net.kind=layers";
+        settings[0] = "net.kind=layers";
       }
       SCOPED_TRACE(testing::PrintToString(settings));
       const Config config = ParseConfig("", "test.toml", settings);

@@ -77,6 +77,13 @@ TEST(RandomActionTest, TakesEachAllowedValue) {
   }
 }
 
+TEST(RandomActionTest, AMaskThatAllowsNothingIsNone) {
+  RandomStream stream;
+  std::vector<std::int32_t> words(1);
+  RandomAction(ActionSpace::Choice(3), std::vector<float>{0, 0, 0}, stream, words);
+  CheckAction(ActionSpace::Choice(3), words, 0);
+}
+
 TEST(RandomActionTest, FillsABox) {
   const ActionSpace space = ActionSpace::Box({-5, -5}, {5, 5});
   RandomStream stream;

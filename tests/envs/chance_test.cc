@@ -81,14 +81,15 @@ TEST(StickyChance, WhatIsAskedForIsTaken) {
 // However many frames are asked for at once, and for how many envs.
 TEST(StickyActions, AreOneDrawAFrame) {
   const EnvSeed seed{.seed = 3};
-  StickyActions by_four(2, seed, 0.5), by_one(1, seed, 0.5);
+  const ActionSpace actions = ActionSpace::Choice(20);
+  StickyActions by_four(2, seed, 0.5, actions), by_one(1, seed, 0.5, actions);
   int stuck = 0;
   for (std::int32_t asked = 1; asked <= 200; ++asked) {
     std::array<std::int32_t, 4> four{};
-    by_four.Play(0, asked, four);
+    by_four.Play(0, {&asked, 1}, four);
     for (const std::int32_t played : four) {
       std::int32_t one = 0;
-      by_one.Play(0, asked, {&one, 1});
+      by_one.Play(0, {&asked, 1}, {&one, 1});
       EXPECT_EQ(played, one);
       stuck += played != asked;
     }

@@ -215,14 +215,14 @@ TEST(DeviceGame, APointOutsideOfTheBoxIsPlayedWithin) {
   for (const ActionBounds bounds : {ActionBounds::kClip, ActionBounds::kTanh}) {
     Pair pair({.name = "control/reach", .sticky_actions = 0, .action_bounds = bounds}, 1, gpu,
               MakeOnLoops<ControlReach>);
-    const std::vector<std::int32_t> far = {WordOf(-9e9f), WordOf(0.3f)};
+    const std::vector<std::int32_t> far = {WordOf(-9e9f), WordOf(0.6f)};
     std::ranges::copy(far, pair.there.actions.span().begin());
     pair.there.Step();
     pair.here.Step(far);
     EXPECT_TRUE(pair.Same());
-    // Of the push of 0.3: tanh(0.3) * 20 is 5.8.
+    // Pushes of -20 and 12; or of tanh(0.6) * 20 = 10.7, which is rounded.
     EXPECT_EQ(pair.here.seen[2], -0.2f);
-    EXPECT_EQ(pair.here.seen[3], 0.06f);
+    EXPECT_EQ(pair.here.seen[3], bounds == ActionBounds::kClip ? 0.12f : 0.11f);
   }
 }
 

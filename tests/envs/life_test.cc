@@ -34,12 +34,12 @@ OfEachEnv Observed(const EnvConfig& config, const EnvSeed& seed) {
 }
 
 OfEachEnv Sticky(const EnvSeed& seed) {
-  StickyActions sticky(kEnvs, seed, 0.5);
+  StickyActions sticky(kEnvs, seed, 0.5, ActionSpace::Choice(100));
   OfEachEnv played(kEnvs);
   for (int i = 0; i < kEnvs; ++i) {
     for (int step = 0; step < 60; ++step) {
       std::int32_t action = 0;
-      sticky.Play(i, step, {&action, 1});
+      sticky.Play(i, {&step, 1}, {&action, 1});
       played[std::size_t(i)].push_back(action);
     }
   }

@@ -61,6 +61,7 @@ TEST(Registry, WhatDoesNotFitTheActionsIsRefusedByItsKey) {
       {"env.pixels: control/steer masks actions", {.name = "control/steer", .pixels = true}},
       {"env.max_pool: control/steer masks actions",
        {.name = "control/steer", .repeat = 2, .max_pool = true}},
+      {"env.repeat: control/steer masks actions", {.name = "control/steer", .repeat = 4}},
       {"env.noop_max: control/steer masks actions", {.name = "control/steer", .noop_max = 3}},
       {"env.sticky_actions: control/steer masks actions",
        {.name = "control/steer", .sticky_actions = 0.1}}};
@@ -69,7 +70,7 @@ TEST(Registry, WhatDoesNotFitTheActionsIsRefusedByItsKey) {
                 AllOf(StartsWith(start), HasSubstr("leave it out")));
     EXPECT_THROW(MakeVecEnv(config, 1, {}), UserError) << start;
   }
-  EXPECT_EQ(ErrorOf([] { SpecOf({.name = "control/steer", .repeat = 4, .time_limit = 50}); }), "");
+  EXPECT_EQ(ErrorOf([] { SpecOf({.name = "control/steer", .time_limit = 50}); }), "");
   const EnvConfig reach{.name = "control/reach", .action_bounds = ActionBounds::kTanh};
   EXPECT_EQ(SpecOf(reach).actions.bounds, ActionBounds::kTanh);
   EXPECT_EQ(MakeVecEnv(reach, 1, {})->spec().actions.bounds, ActionBounds::kTanh);

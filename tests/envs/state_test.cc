@@ -35,10 +35,10 @@ std::vector<SavedEnv> SavedEnvs() {
   for (const std::string& name : EnvNames()) {
     envs.push_back(Of(PlainName(name), {.name = name}));
     EnvConfig wrapped{.name = name};
-    wrapped.repeat = 3;
     wrapped.time_limit = 7;
     wrapped.reward_clip = 0.5;
     if (!SpecOf(wrapped).actions.masked) {
+      wrapped.repeat = 3;
       wrapped.sticky_actions = 0.3;
       wrapped.noop_max = 5;
       wrapped.max_pool = true;

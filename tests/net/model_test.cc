@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "tests/net/arrays.h"
 #include "tests/support/error_of.h"
@@ -146,10 +147,10 @@ TEST(ModelTest, DeviationsAreParametersOrOutputs) {
   spec.actions = ActionSpace::Box({-1, -1}, {1, 1});
   const auto model = MakeModel(spec, *backend, {.envs = 2});
   EXPECT_EQ(model->policy().outputs, 4);
-  EXPECT_EQ(model->layout().Find("policy.weight").size, 2u);
+  EXPECT_EQ(model->layout().Find("policy.box.weight").size, 2u);
   std::vector<float> parameters(model->layout().size());
-  const auto deviations = model->layout().Find("policy.log_std").offset;
-  const auto weight = model->layout().Find("policy.weight").offset;
+  const auto deviations = model->layout().Find("policy.box.log_std").offset;
+  const auto weight = model->layout().Find("policy.box.weight").offset;
   parameters[weight + 1] = 3;
   parameters[deviations] = 0.5f;
   parameters[deviations + 1] = -0.5f;
@@ -160,11 +161,32 @@ TEST(ModelTest, DeviationsAreParametersOrOutputs) {
   const auto first = InitialParameters(model->layout(), 1, Initialisation::kFanIn);
   EXPECT_EQ(first[deviations], 0);
   spec.deviation = Deviation::kPredicted;
-  EXPECT_EQ(MakeModel(spec, *backend, {})->layout().Find("policy.weight").size, 4u);
+  EXPECT_EQ(MakeModel(spec, *backend, {})->layout().Find("policy.box.weight").size, 4u);
   spec.actions = ActionSpace::Choice(2);
   EXPECT_EQ(ErrorOf([&] { MakeModel(spec, *backend, {}); }),
             "net.deviation = \"predicted\": the actions are choices, which have no deviations; "
             "leave it out");
+}
+
+// Six outputs each, which mean something else.
+TEST(ModelTest, TheFingerprintTellsWhatTheOutputsMean) {
+  const auto backend = MakeReferenceBackend<float>();
+  const auto fingerprint = [&](const ActionSpace& actions) {
+    const ModelSpec spec{
+        .kind = NetKind::kMlp,
+        .channels = 3,
+        .actions = actions,
+        .deviation = actions.box() ? Deviation::kPredicted : Deviation::kParameter};
+    return MakeModel(spec, *backend, {})->layout().fingerprint();
+  };
+  ActionSpace box = ActionSpace::Box({-1, -1, -1}, {1, 1, 1}), tanh = box;
+  tanh.bounds = ActionBounds::kTanh;
+  const std::set<std::uint64_t> all{
+      fingerprint(ActionSpace::Choice(6)), fingerprint(ActionSpace::Choices({4, 2})),
+      fingerprint(ActionSpace::Choices({2, 4})), fingerprint(box), fingerprint(tanh)};
+  EXPECT_EQ(all.size(), 5u);
+  // A mask is an observation's.
+  EXPECT_EQ(fingerprint(Masked(ActionSpace::Choice(6))), fingerprint(ActionSpace::Choice(6)));
 }
 
 TEST(ModelTest, ASeparateCriticIsASecondStack) {

@@ -74,6 +74,24 @@ TEST(Learning, CatchIsSolvedByPpoOnFewerSteps) {
   EXPECT_GT(actors::Evaluate(config, trained.weights, {.episodes = 100}).mean, 0.9);
 }
 
+// Doing nothing gets -65, a rule by hand -6.
+TEST(Learning, ACraftIsPushedToItsTarget) {
+  for (const auto& settings : std::vector<std::vector<std::string>>{
+           {"name=reach"},
+           {"name=reach", "env.action_bounds=tanh", "net.deviation=predicted", "loss.kind=ppo",
+            "updates.epochs=2", "updates.minibatches=2"},
+           {"name=steer"}}) {
+    SCOPED_TRACE(testing::PrintToString(settings));
+    std::vector<std::string> overrides{"run.steps=150000"};
+    overrides.insert(overrides.end(), settings.begin() + 1, settings.end());
+    const Config config = ShippedConfig(settings[0].substr(5) + ".toml", overrides);
+    const Trained trained = TrainInOneProcess(config);
+    EXPECT_GT(trained.mean_return, -15);
+    EXPECT_GT(actors::Evaluate(config, trained.weights, {.episodes = 100, .greedy = true}).mean,
+              -12);
+  }
+}
+
 TEST(Learning, CatchIsSolvedByAdamWithAWarmUp) {
   const Config config = ShippedConfig(
       "catch.toml",

@@ -50,10 +50,10 @@ class KeptFrame final : public envs::FrameEnvs {
 std::unique_ptr<envs::FrameEnvs> FramesForKeys(const EnvConfig& config, const envs::EnvSeed& seed) {
   std::unique_ptr<envs::FrameEnvs> frames = envs::MakeFrames(config, 1, seed);
   const envs::EnvSpec& spec = frames->spec().env;
-  if (spec.actions.one_choice()) return frames;
+  if (spec.actions.one_choice() && !spec.actions.masked) return frames;
   throw UserError(fmt::format(
-      "env.name: an action of {} is {}, and keys make only one choice; `starling record` "
-      "shows how a trained net or a random player plays it",
+      "env.name: an action of {} is {}, and keys make one choice, of which nothing is forbidden; "
+      "`starling record` shows how a trained net or a random player plays it",
       spec.name, ActionsOf(spec)));
 }
 

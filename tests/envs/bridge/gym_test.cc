@@ -342,6 +342,7 @@ KINDS = {
     "none": Box(-1, 1, (0,)),
     "many": MultiDiscrete([65536, 2]),
     "vast": Box(-1, 1, (65537,)),
+    "wide": Box(-0.1, 0.1, (65536,)),
 }
 
 class Spaces(gymnasium.Env):
@@ -367,6 +368,8 @@ class Spaces(gymnasium.Env):
         if self.mask == "dict":
             return {"observation": observation, "action_mask": self.masks()}, {}
         if self.mask is None or (self.mask == "once" and self.steps > 0):
+            return observation, {}
+        if self.mask == "running" and self.steps >= self.length:
             return observation, {}
         return observation, {"action_mask": self.masks()}
 
@@ -487,6 +490,20 @@ TEST_F(GymSpaces, MasksArePlayedByTheirPolicy) {
   EXPECT_EQ(bench.env->replaced(), 0u);
 }
 
+TEST_F(GymSpaces, AnEpisodeThatHasTerminatedNeedsNoMask) {
+  EnvBench bench(
+      MakeVecEnv(Config(R"({"kind": "discrete", "mask": "running", "length": 3})"), 1, {}));
+  RandomStream random(StreamId{.seed = 1});
+  for (int step = 0; step < 7; ++step) {
+    bench.DrawAction(0, random);
+    bench.Step();
+  }
+  EXPECT_EQ(bench.env->replaced(), 0u);
+  std::vector<EpisodeEnd> ended;
+  bench.env->TakeEpisodes(ended);
+  EXPECT_EQ(ended.size(), 2u);
+}
+
 TEST_F(GymSpaces, MasksThatAreMissingOrOfAnotherSizeAreToldInTheLastWords) {
   EXPECT_THAT(SpecErrorOf(Config(R"({"kind": "discrete", "mask": "short"})")),
               HasSubstr("ValueError: an action mask of [2] numbers, not [3]"));
@@ -497,6 +514,10 @@ TEST_F(GymSpaces, MasksThatAreMissingOrOfAnotherSizeAreToldInTheLastWords) {
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               HasSubstr("ValueError: its info holds no 'action_mask'"));
   EXPECT_EQ(frames_->result(0).end, End::kCut);
+}
+
+TEST_F(GymSpaces, TheBoundsOfTheWidestBoxFitIntoALine) {
+  EXPECT_EQ(SpecOf(Config(R"({"kind": "wide"})")).actions.low, std::vector<float>(65'536, -0.1f));
 }
 
 TEST_F(GymSpaces, OtherActionsAreRefusedByTheirSpace) {

@@ -394,7 +394,7 @@ TEST(TryWorker, SaysWhyNothingIs) {
 TEST(WorkerEnvs, ASilentStartHasALimit) {
   EXPECT_THAT(starling::ErrorOf([&] {
                 WorkerEnvs envs(FakeWorker(R"({"start": "silent"})"), 1, kSeed,
-                                {.start_timeout_s = 0.05});
+                                {.timeout_s = 0.05, .start_timeout_s = 0.05});
               }),
               HasSubstr("did not answer within 0.05 s"));
 }

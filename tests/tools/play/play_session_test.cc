@@ -125,7 +125,7 @@ TEST(PlaySession, KeysMakeOneChoice) {
   };
   EXPECT_THAT(
       refusal("control/reach"),
-      HasSubstr("an action of control/reach is 2 numbers in [-1, 1], and keys make only one"));
+      HasSubstr("an action of control/reach is 2 numbers in [-1, 1], and keys make one choice"));
   EXPECT_THAT(refusal("control/steer"), HasSubstr("3 x 3 choices, masked"));
   EXPECT_THAT(refusal("control/steer"), HasSubstr("`starling record`"));
 }
