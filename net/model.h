@@ -89,10 +89,10 @@ class Model {
 
 // The parameters are "conv1", "res1", "fc1", "norm1", "lstm1", "gru1" ... bottom up, then "policy"
 // ("policy.3x2" for two choices, "policy.box" or "policy.tanh" for a box, with ".log_std" where its
-// deviations are parameters) and "value", in the shapes of net/op_args.h. With a separate critic: the layers, "policy", the critic's layers ("critic.conv1"
-// ...), "value". `backend` must outlive the model. Throws UserError as LayersOf does, if a
-// convolution is larger than its input, if choices are to have deviations, or if an array would
-// have 2^31 elements or more.
+// deviations are parameters) and "value", in the shapes of net/op_args.h. With a separate critic:
+// the layers, "policy", the critic's layers ("critic.conv1" ...), "value". `backend` must outlive
+// the model. Throws UserError as LayersOf does, if a convolution is larger than its input, if
+// choices are to have deviations, or if an array would have 2^31 elements or more.
 template <class T>
 std::unique_ptr<Model<T>> MakeModel(const ModelSpec& spec, Backend<T>& backend, const Batch& batch);
 
