@@ -27,7 +27,7 @@ struct ActionSpace {
   std::vector<std::int32_t> counts = {1};     // kChoices: the number of values of each choice
   std::vector<float> low{}, high{};           // kBox: of each coordinate; may be infinite
   ActionBounds bounds = ActionBounds::kClip;  // kBox
-  bool masked = false;                        // kChoices: each observation says what is allowed
+  bool masked = false;                        // kChoices: observations end with a mask
 
   static ActionSpace Choices(std::vector<std::int32_t> counts) {
     return {.counts = std::move(counts)};
@@ -54,29 +54,33 @@ struct ActionSpace {
 // A bound that limits nothing is infinite, or as large as Gymnasium's stand-ins for infinity.
 HOST_DEVICE inline bool Limits(float bound) { return std::fabs(bound) <= 1e30f; }
 
+// 0 for a NaN, the largest floats for infinities.
+HOST_DEVICE inline float Finite(float value) {
+  constexpr float kLargest = 3.4028234663852886e38f;
+  if (!(value == value)) return 0;
+  return value > kLargest ? kLargest : value < -kLargest ? -kLargest : value;
+}
+
 // The coordinate `u` of the whole space in [low, high]. Between two bounds, -1 is the lower and 1
 // the upper one (kClip), or u is squashed by tanh (kTanh). Otherwise u is itself, clipped. Always
 // finite, and between the bounds.
 HOST_DEVICE inline float IntoBounds(float u, float low, float high, ActionBounds bounds) {
-  constexpr float kLargest = 3.4028234663852886e38f;
-  if (!(u == u)) u = 0;
-  float value = u;
+  float value = Finite(u);
   if (Limits(low) && Limits(high)) {
-    const float squashed = bounds == ActionBounds::kTanh ? std::tanh(u)
-                           : u < -1                      ? -1.0f
-                           : u > 1                       ? 1.0f
-                                                         : u;
+    const float squashed = bounds == ActionBounds::kTanh ? std::tanh(value)
+                           : value < -1                  ? -1.0f
+                           : value > 1                   ? 1.0f
+                                                         : value;
     const float half = high / 2 - low / 2, middle = low / 2 + high / 2;
     value = std::fma(half, squashed, middle);  // rounded once, on every processor
   }
-  const float least = low < -kLargest ? -kLargest : low, most = high > kLargest ? kLargest : high;
-  return value < least ? least : value > most ? most : value;
+  return value < low ? low : value > high ? high : value;
 }
 
 constexpr std::int32_t WordOf(float value) { return std::bit_cast<std::int32_t>(value); }
 constexpr float FloatOf(std::int32_t word) { return std::bit_cast<float>(word); }
 
-// Throws nothing; CHECKs that `words` (width()) are an action of `space`, for env `env`.
+// CHECKs that `words` (width()) are an action of `space`, which env `env` is asked for.
 void CheckAction(const ActionSpace& space, std::span<const std::int32_t> words, int env);
 
 // Draws an action: values uniformly (of those that `mask` allows, if it is not empty; of all where

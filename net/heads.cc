@@ -24,8 +24,8 @@ PolicyShape ShapeOf(const ActionSpace& actions, const Buffer<std::int32_t>& coun
           .tanh = actions.box() && actions.bounds == ActionBounds::kTanh};
 }
 
-// The name of the head's parameters says what they mean, so that nets whose outputs mean something
-// else are told apart (ParameterLayout::fingerprint).
+// The name of the head's parameters holds the kind of the policy. So nets of equal shapes and other
+// kinds have other fingerprints (ParameterLayout).
 std::string NameOf(const ActionSpace& actions) {
   if (actions.box()) return actions.bounds == ActionBounds::kTanh ? "policy.tanh" : "policy.box";
   if (actions.one_choice()) return "policy";

@@ -1,5 +1,5 @@
-// The policy's distribution over actions: what a row of the net's outputs means. For the host and
-// for a GPU, in float and double.
+// The policy's distribution over actions, read from a row of the net's outputs. The functions run
+// on the host and on a GPU, in float and double.
 //
 //   choices   a softmax over the logits of each choice; the choices are independent
 //   a box     a normal distribution of each coordinate, of its mean and the log of its deviation;
@@ -100,12 +100,6 @@ HOST_DEVICE inline T LogTanhSlope(T u) {
   return 2 * (static_cast<T>(std::numbers::ln2) - size - std::log1p(std::exp(-2 * size)));
 }
 
-HOST_DEVICE inline float Finite(float value) {
-  constexpr float kLargest = 3.4028234663852886e38f;
-  if (!(value == value)) return 0;
-  return value > kLargest ? kLargest : value < -kLargest ? -kLargest : value;
-}
-
 // What tanh adds to the entropy of a normal distribution, the mean of log(d tanh(u) / du), and its
 // derivatives. It has no closed form: a Gauss-Hermite sum over 16 points, exact to 1e-4 for
 // deviations up to 1 (tests/net/policy_test.cc).
@@ -197,7 +191,7 @@ class RowPolicy {
       by_log -= bonus * more.by_log_deviation;
     }
     d[k] = scale * by_mean;
-    // Where the log counts as another, only what brings it back.
+    // Beyond its limits, the log gets the gradients that lead back and no others.
     const bool back = normal.log_deviation > 0 ? by_log > 0 : by_log < 0;
     d[shape_.width + k] = normal.limited && !back ? T(0) : scale * by_log;
   }

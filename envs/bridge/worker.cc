@@ -217,7 +217,7 @@ std::optional<WorkerError> Worker::Take(double limit_s) {
   return std::nullopt;
 }
 
-// Returns what is wrong with the answer of env `i`, or "".
+// Returns the mistake in the answer of env `i`; "" if there is none.
 std::string Worker::WrongIn(int i) const {
   const std::int32_t command = commands_[i * words_];
   if (command == FrameEnvs::kSkip) return "";

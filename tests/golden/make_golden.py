@@ -209,7 +209,7 @@ def policy_terms(kind, outputs, allowed, taken):
         if kind == "masked":
             outputs = outputs.masked_fill(~allowed, -np.inf)
         pi = distributions.Categorical(logits=outputs)
-        # Of what is forbidden, PyTorch's p log p is not a number.
+        # PyTorch's 0 * -inf is a NaN, which a forbidden value would add to the sum.
         plogp = (pi.logits.masked_fill(pi.probs == 0, 0) * pi.probs).sum(-1)
         return pi.log_prob(taken[:, 0]), -plogp
     if kind == "choices":

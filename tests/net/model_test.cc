@@ -3,86 +3,22 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <set>
 
-#include "tests/net/arrays.h"
-#include "tests/support/error_of.h"
+#include "tests/net/model_fixture.h"
 
 namespace starling::net {
 namespace {
 
 using testing::Between;
 using testing::Cells;
+using testing::Copy;
 using testing::Normals;
+using testing::Observe;
+using testing::ProveGradient;
+using testing::RandomParameters;
 using testing::RelativeError;
 
 ModelSpec Minatar() { return {NetKind::kMinatar, {128}, 10, 10, 4, ActionSpace::Choice(6)}; }
-
-template <class T>
-std::vector<T> RandomParameters(const ParameterLayout& layout, RandomStream& random) {
-  std::vector<T> parameters(layout.size(), T(0));
-  for (const Parameter& p : layout.parameters()) {
-    const double scale = p.name.ends_with(".bias") ? 0.1 : 1 / std::sqrt(p.size / p.shape.back());
-    const auto values = Normals<T>(random, static_cast<int>(p.size), scale);
-    std::copy(values.begin(), values.end(),
-              parameters.begin() + static_cast<std::ptrdiff_t>(p.offset));
-  }
-  return parameters;
-}
-
-template <class T>
-void Observe(Model<T>& model, const std::vector<T>& observations) {
-  std::copy(observations.begin(), observations.end(), model.observations().begin());
-}
-
-template <class T>
-std::vector<T> Copy(std::span<const T> values) {
-  return {values.begin(), values.end()};
-}
-
-// A third of the mask behind each observation.
-void ForbidSome(const ModelSpec& spec, std::span<double> observations, RandomStream& random) {
-  const auto mask = static_cast<std::size_t>(spec.actions.mask());
-  const auto row = static_cast<std::size_t>(spec.height * spec.width * spec.channels) + mask;
-  for (std::size_t at = row; at <= observations.size(); at += row) {
-    for (double& allowed : observations.subspan(at - mask, mask)) {
-      if (random.Below(3) == 0) allowed = 0;
-    }
-  }
-}
-
-// The whole net in double: loss = dlogits . logits + dvalues . values over some of its steps, after
-// a state that was carried over, through the ends of episodes.
-void ProveGradient(const ModelSpec& spec, RandomStream& random, double tolerance = 1e-7) {
-  const auto backend = MakeReferenceBackend<double>();
-  const int steps = Between(random, 1, 3), envs = Between(random, 1, 3);
-  const auto model = MakeModel(spec, *backend, {envs, steps + Between(random, 0, 1)});
-  std::vector<double> parameters = RandomParameters<double>(model->layout(), random);
-  Observe(*model, Normals<double>(random, static_cast<int>(model->observations().size())));
-  ForbidSome(spec, model->observations(), random);
-  model->Forward(parameters, 0);
-  model->Carry(0);
-  for (std::uint8_t& reset : model->resets()) reset = random.Below(4) == 0;
-  auto dlogits = Normals<double>(random, steps * envs * spec.actions.outputs());
-  const auto dvalues = Normals<double>(random, steps * envs);
-  // Nothing comes back to a logit that is forbidden: the loss gives it no slope either.
-  for (int t = 0; t < steps; ++t) model->Forward(parameters, t);
-  for (std::size_t i = 0; i < dlogits.size(); ++i) {
-    if (model->logits()[i] == static_cast<double>(kForbidden)) dlogits[i] = 0;
-  }
-  const auto loss = [&] {
-    for (int t = 0; t < steps; ++t) model->Forward(parameters, t);
-    double sum = 0;
-    for (std::size_t i = 0; i < dlogits.size(); ++i) sum += dlogits[i] * model->logits()[i];
-    for (std::size_t i = 0; i < dvalues.size(); ++i) sum += dvalues[i] * model->values()[i];
-    return sum;
-  };
-  loss();
-  std::vector<double> gradient(parameters.size(), NAN);
-  model->Backward(parameters, steps, dlogits, dvalues, gradient);
-  // In the gaps both sides are zero: nothing depends on the values there.
-  testing::ExpectGradient("gradient", parameters, gradient, loss, tolerance);
-}
 
 TEST(ModelTest, GradientOfMinatarNetsAgainstCentralDifferences) {
   RandomStream random(StreamId{.seed = 61});
@@ -94,99 +30,6 @@ TEST(ModelTest, GradientOfMinatarNetsAgainstCentralDifferences) {
     if (trial % 3 == 2) spec.hidden.clear();
     ProveGradient(spec, random);
   }
-}
-
-ActionSpace Masked(ActionSpace actions) {
-  actions.masked = true;
-  return actions;
-}
-
-// Every kind of policy head, on both kinds of critics.
-TEST(ModelTest, GradientOfPolicyHeadsAgainstCentralDifferences) {
-  RandomStream random(StreamId{.seed = 67});
-  for (const ActionSpace& actions :
-       {ActionSpace::Choices({3, 1, 2}), Masked(ActionSpace::Choice(4)),
-        Masked(ActionSpace::Choices({2, 3})), ActionSpace::Box({-1, -1, 0}, {1, 2, 9})}) {
-    for (const Deviation deviation : {Deviation::kParameter, Deviation::kPredicted}) {
-      if (deviation == Deviation::kPredicted && !actions.box()) continue;
-      for (const Critic critic : {Critic::kShared, Critic::kSeparate}) {
-        for (const char* const top : {"relu", "gru 3"}) {
-          ProveGradient({.kind = NetKind::kLayers,
-                         .hidden = {},
-                         .channels = 4,
-                         .actions = actions,
-                         .layers = {"linear 3", top},
-                         .critic = critic,
-                         .deviation = deviation},
-                        random);
-        }
-      }
-    }
-  }
-}
-
-// Observations of two numbers, and behind them which of three values are allowed.
-TEST(ModelTest, TheMaskBehindAnObservationForbids) {
-  const auto backend = MakeReferenceBackend<float>();
-  ModelSpec spec{.kind = NetKind::kMlp, .hidden = {}, .channels = 2};
-  spec.actions = Masked(ActionSpace::Choice(3));
-  const auto model = MakeModel(spec, *backend, {.envs = 2});
-  Observe<float>(*model, {1, 2, 0, 1, 1,  //
-                          3, 4, 1, 0, 0.5f});
-  std::vector<float> parameters(model->layout().size());
-  const auto weight = model->layout().Find("policy.weight").offset;  // (2, 3)
-  parameters[weight] = parameters[weight + 5] = 10;
-  model->Forward(parameters, 0);
-  EXPECT_EQ(Copy(model->logits()), (std::vector<float>{kForbidden, 0, 20, 30, kForbidden, 40}));
-}
-
-// The logs of the deviations follow the means in every row.
-TEST(ModelTest, DeviationsAreParametersOrOutputs) {
-  const auto backend = MakeReferenceBackend<float>();
-  ModelSpec spec{.kind = NetKind::kMlp, .hidden = {}, .channels = 1};
-  spec.actions = ActionSpace::Box({-1, -1}, {1, 1});
-  const auto model = MakeModel(spec, *backend, {.envs = 2});
-  EXPECT_EQ(model->policy().outputs, 4);
-  EXPECT_EQ(model->layout().Find("policy.box.weight").size, 2u);
-  std::vector<float> parameters(model->layout().size());
-  const auto deviations = model->layout().Find("policy.box.log_std").offset;
-  const auto weight = model->layout().Find("policy.box.weight").offset;
-  parameters[weight + 1] = 3;
-  parameters[deviations] = 0.5f;
-  parameters[deviations + 1] = -0.5f;
-  Observe<float>(*model, {1, 2});
-  model->Forward(parameters, 0);
-  EXPECT_EQ(Copy(model->logits()), (std::vector<float>{0, 3, 0.5f, -0.5f, 0, 6, 0.5f, -0.5f}));
-  // They start with 1.
-  const auto first = InitialParameters(model->layout(), 1, Initialisation::kFanIn);
-  EXPECT_EQ(first[deviations], 0);
-  spec.deviation = Deviation::kPredicted;
-  EXPECT_EQ(MakeModel(spec, *backend, {})->layout().Find("policy.box.weight").size, 4u);
-  spec.actions = ActionSpace::Choice(2);
-  EXPECT_EQ(ErrorOf([&] { MakeModel(spec, *backend, {}); }),
-            "net.deviation = \"predicted\": the actions are choices, which have no deviations; "
-            "leave it out");
-}
-
-// Six outputs each, which mean something else.
-TEST(ModelTest, TheFingerprintTellsWhatTheOutputsMean) {
-  const auto backend = MakeReferenceBackend<float>();
-  const auto fingerprint = [&](const ActionSpace& actions) {
-    const ModelSpec spec{
-        .kind = NetKind::kMlp,
-        .channels = 3,
-        .actions = actions,
-        .deviation = actions.box() ? Deviation::kPredicted : Deviation::kParameter};
-    return MakeModel(spec, *backend, {})->layout().fingerprint();
-  };
-  ActionSpace box = ActionSpace::Box({-1, -1, -1}, {1, 1, 1}), tanh = box;
-  tanh.bounds = ActionBounds::kTanh;
-  const std::set<std::uint64_t> all{
-      fingerprint(ActionSpace::Choice(6)), fingerprint(ActionSpace::Choices({4, 2})),
-      fingerprint(ActionSpace::Choices({2, 4})), fingerprint(box), fingerprint(tanh)};
-  EXPECT_EQ(all.size(), 5u);
-  // A mask is an observation's.
-  EXPECT_EQ(fingerprint(Masked(ActionSpace::Choice(6))), fingerprint(ActionSpace::Choice(6)));
 }
 
 TEST(ModelTest, ASeparateCriticIsASecondStack) {

@@ -1,5 +1,5 @@
-// Distributions over actions: probabilities, entropies, draws, the likeliest action. Their gradients
-// are those of the loss (loss_forms_test.cc, model_test.cc).
+// Distributions over actions: probabilities, entropies, draws, the likeliest action. For their
+// gradients see policy_golden_test.cc.
 #include "net/policy.h"
 
 #include <gtest/gtest.h>

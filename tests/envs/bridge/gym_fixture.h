@@ -8,6 +8,8 @@
 #include "core/config/config.h"
 #include "core/error.h"
 #include "envs/bridge/bridge.h"
+#include "envs/registry.h"
+#include "tests/support/error_of.h"
 
 namespace starling::envs {
 
@@ -21,6 +23,10 @@ inline EnvConfig GymConfig(const std::string& id, const std::string& options = "
   config.options = options;
   config.timeout_s = 60;
   return config;
+}
+
+inline std::string SpecErrorOf(const EnvConfig& config) {
+  return ErrorOf([&] { SpecOf(config); });
 }
 
 // Why envs like `id` cannot be played here; "" if they can.
