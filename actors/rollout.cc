@@ -22,7 +22,9 @@ net::ModelSpec ModelSpecOf(const Config& config, const envs::EnvSpec& env) {
           .actions = env.actions,
           .layers = config.net.layers,
           .critic = config.net.critic,
-          .deviation = config.net.deviation};
+          .deviation = config.net.deviation,
+          .entries = env.entries,
+          .entry_layers = config.net.entries};
 }
 
 namespace {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/action_space.h"
+#include "core/observation_entry.h"
 #include "core/random.h"
 #include "core/state_bytes.h"
 
@@ -26,6 +27,8 @@ struct EnvSpec {
   ActionSpace actions{};
   std::vector<std::string> action_names;  // of the values of a single choice; else empty
   float low = 0.0f, high = 1.0f;          // every observed value lies within
+  // Two or more, if an observation is several arrays: then it is (1, 1, n), theirs together.
+  std::vector<ObservationEntry> entries{};
   int obs_size() const { return height * width * channels; }
   // Numbers of a row of observations: (H, W, C), and behind it the mask of the actions, if any.
   std::size_t row() const { return obs_size() + actions.mask(); }

@@ -102,6 +102,19 @@ void Set(Image& image, int pixel, const Rgb& color) {
   std::ranges::copy(color, image.rgb.begin() + 3 * pixel);
 }
 
+auto FirstPicture(const FrameSpec& spec) {
+  return std::ranges::find_if(spec.env.entries, &ObservationEntry::picture);
+}
+
+// The numbers of the first picture. REQUIRES: there is one.
+std::span<const float> Painted(const FrameSpec& spec, std::span<const float> floats) {
+  CHECK(floats.size() == spec.env.row(), "{} values", floats.size());
+  const auto picture = FirstPicture(spec);
+  std::size_t first = 0;
+  for (auto entry = spec.env.entries.begin(); entry != picture; ++entry) first += entry->size();
+  return floats.subspan(first, picture->size());
+}
+
 Image Blank(int width, int height) {
   CHECK(width >= 1 && height >= 1, "{} x {}", width, height);
   return {width, height, std::vector<std::uint8_t>(width * height * 3)};
@@ -109,8 +122,20 @@ Image Blank(int width, int height) {
 
 }  // namespace
 
+FrameSpec PaintedSpec(const FrameSpec& spec) {
+  const auto entry = FirstPicture(spec);
+  if (entry == spec.env.entries.end()) return spec;
+  FrameSpec painted = spec;
+  painted.env.height = entry->height, painted.env.width = entry->width;
+  painted.env.channels = entry->channels;
+  painted.env.low = entry->low, painted.env.high = entry->high;
+  painted.env.entries.clear();
+  painted.env.actions.masked = false;  // the mask is behind all entries
+  return painted;
+}
+
 FrameKind KindOf(const FrameSpec& spec) {
-  const EnvSpec& env = spec.env;
+  const EnvSpec env = PaintedSpec(spec).env;
   if (env.height * env.width == 1) return FrameKind::kVector;
   const bool colors = env.channels == 1 || env.channels == 3;
   const bool large = std::max(env.height, env.width) >= kSmallestPicture;
@@ -121,6 +146,9 @@ Rgb ColorOfChannel(int channel) { return kChannelColors[channel % std::size(kCha
 
 Image Paint(const FrameSpec& spec, std::span<const std::uint8_t> bytes,
             std::span<const float> floats) {
+  if (FirstPicture(spec) != spec.env.entries.end()) {
+    return Paint(PaintedSpec(spec), bytes, Painted(spec, floats));
+  }
   const Values values(spec, bytes, floats);
   const FrameKind kind = KindOf(spec);
   const bool vector = kind == FrameKind::kVector;
@@ -141,6 +169,9 @@ Image Paint(const FrameEnvs& envs, int env) {
 
 std::vector<int> LitChannels(const FrameSpec& spec, std::span<const std::uint8_t> bytes,
                              std::span<const float> floats) {
+  if (FirstPicture(spec) != spec.env.entries.end()) {
+    return LitChannels(PaintedSpec(spec), bytes, Painted(spec, floats));
+  }
   const Values values(spec, bytes, floats);
   std::vector<int> lit(spec.env.height * spec.env.width);
   int cell = 0;

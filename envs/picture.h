@@ -6,6 +6,7 @@
 //             as the value. Twelve colours that colour-blind people can distinguish (Okabe and
 //             Ito's eight less black, and some between), then again from the first
 //   vector    (1, 1, n): n cells in a row, from blue (low) over dark to orange (high)
+//   entries   the first picture among them; if there is none, a vector of all
 #pragma once
 
 #include <array>
@@ -35,18 +36,21 @@ struct Image {
   friend bool operator==(const Image&, const Image&) = default;
 };
 
+// The shape and bounds of what is painted of a frame. Without entries if one of them is painted.
+FrameSpec PaintedSpec(const FrameSpec& spec);
+
 enum class FrameKind { kPicture, kGrid, kVector };
 FrameKind KindOf(const FrameSpec& spec);
 
 Rgb ColorOfChannel(int channel);
 
-// One frame (H, W, C), a pixel for each cell. Reads `bytes` if spec.bytes, else `floats`.
+// One frame, a pixel for each cell. Reads `bytes` if spec.bytes, else `floats`.
 Image Paint(const FrameSpec& spec, std::span<const std::uint8_t> bytes,
             std::span<const float> floats);
 // The newest frame of env `env`.
 Image Paint(const FrameEnvs& envs, int env);
 
-// (H, W): the first lit channel of every cell of a grid, or -1 if none is lit.
+// (H, W) of what is painted: the first lit channel of every cell of a grid, or -1 if none is lit.
 std::vector<int> LitChannels(const FrameSpec& spec, std::span<const std::uint8_t> bytes,
                              std::span<const float> floats);
 

@@ -4,6 +4,12 @@
  * header depends on anything else of Starling, and a library built once works with later versions.
  * C99 and C++. In C++, envs/plugin.hpp is shorter; docs/environments-plugin.md is the manual.
  *
+ * There are two versions of the table, and Starling plays both:
+ *   1   one choice, one array is observed. A source that says nothing has this version.
+ *   2   several choices or a box, masks, one or several arrays. A source chooses it by
+ *         #define STARLING_ENV_VERSION 2
+ *       before this header.
+ *
  * Rules for every function below
  *   Threads     Calls for one env never overlap, create to destroy. One thread plays all envs of a
  *               process in turns. Keep each env's state in the object that create returns.
@@ -30,7 +36,13 @@
 extern "C" {
 #endif
 
+#if !defined(STARLING_ENV_VERSION) || STARLING_ENV_VERSION == 1
 #define STARLING_ENV_ABI 1u
+#elif STARLING_ENV_VERSION == 2
+#define STARLING_ENV_ABI 2u
+#else
+#error "STARLING_ENV_VERSION must be 1 or 2"
+#endif
 
 #if defined(__GNUC__)
 #define STARLING_ENV_EXPORT __attribute__((visibility("default")))
@@ -43,8 +55,10 @@ extern "C" {
 #define STARLING_TERMINATED 1 /* the game is over */
 #define STARLING_TRUNCATED 2  /* stopped early: the final state still has a value */
 
+/* ---- Version 1 ---- */
+
 typedef struct starling_env_v1 {
-  uint32_t abi_version; /* STARLING_ENV_ABI */
+  uint32_t abi_version; /* 1: STARLING_ENV_ABI */
   uint32_t struct_size; /* sizeof(starling_env_v1) */
 
   const char* name; /* of the game, UTF-8, 1 to 63 bytes */
@@ -100,8 +114,81 @@ typedef struct starling_env_v1 {
   int32_t (*restore)(void* env, const void* bytes, uint64_t size);
 } starling_env_v1;
 
-/* What the library exports. Called once; the table never changes afterwards. */
-STARLING_ENV_EXPORT const starling_env_v1* starling_env(void);
+/* ---- Version 2: members not described here are as in version 1 ---- */
+
+/* An array that is observed. */
+typedef struct starling_entry {
+  const char* name; /* UTF-8, 1 to 63 bytes, no two alike; may be NULL if there is one entry */
+  int32_t height, width, channels;
+  float low, high; /* of its values */
+} starling_entry;
+
+/* How an action is made up. */
+#define STARLING_CHOICES 0
+#define STARLING_BOX 1 /* a point, of one number for each coordinate */
+
+/* One choice or one coordinate of an action. */
+typedef union starling_action {
+  int32_t choice;   /* STARLING_CHOICES: in [0, its count) */
+  float coordinate; /* STARLING_BOX: finite, in [its action_low, its action_high] */
+} starling_action;
+
+typedef struct starling_env_v2 {
+  uint32_t abi_version; /* 2: STARLING_ENV_ABI */
+  uint32_t struct_size; /* sizeof(starling_env_v2) */
+
+  const char* name;
+
+  /* An observation is 1 to 256 entries, one after the other: together at most 67 108 864 numbers,
+   * the bytes of the mask included. */
+  int32_t num_entries;
+  const starling_entry* entries;
+
+  /* An action is 1 to 65536 choices, or a point of 1 to 65536 coordinates. */
+  int32_t action_kind; /* STARLING_CHOICES or STARLING_BOX */
+  int32_t num_actions; /* the number of choices or coordinates */
+  /* STARLING_CHOICES, else NULL: the number of values of each choice, 1 or more; together at most
+   * 65536. Value 0 should be harmless to repeat, as action 0 of version 1. */
+  const int32_t* counts;
+  /* A name for each value of a single choice. NULL (always, if there are several choices): they are
+   * called 0, 1, ... */
+  const char* const* action_names;
+  /* STARLING_BOX, else NULL: the bounds of each coordinate, low <= high. They may be infinite, with
+   * a finite number between them. */
+  const float *action_low, *action_high;
+
+  void* (*create)(void);
+  void (*destroy)(void* env);
+  int32_t (*reset)(void* env, uint64_t seed);
+
+  /* `action` has num_actions elements. */
+  int32_t (*step)(void* env, const starling_action* action, float* reward, int32_t* end);
+
+  /* Writes all values of all entries. */
+  int32_t (*observe)(void* env, float* values);
+
+  /* Writes a byte for each value of all choices, those of choice 0 first: 1 if it is allowed in the
+   * next step, 0 if not. At least one value of each choice must be allowed, except after a step
+   * that set STARLING_TERMINATED. Called after every observe; `allowed` is undefined before.
+   * Policies draw allowed values only. NULL if all values are always allowed, and for a box. */
+  int32_t (*mask)(void* env, uint8_t* allowed);
+
+  int32_t (*lives)(void* env);
+  const char* (*error)(void* env);
+  int32_t (*save)(void* env, void* bytes, uint64_t room, uint64_t* size);
+  int32_t (*restore)(void* env, const void* bytes, uint64_t size);
+} starling_env_v2;
+
+/* ---- What the library exports ---- */
+
+#if !defined(STARLING_ENV_VERSION) || STARLING_ENV_VERSION == 1
+typedef starling_env_v1 starling_env_table;
+#else
+typedef starling_env_v2 starling_env_table;
+#endif
+
+/* Called once; the table never changes afterwards. */
+STARLING_ENV_EXPORT const starling_env_table* starling_env(void);
 
 #ifdef __cplusplus
 }

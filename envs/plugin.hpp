@@ -20,11 +20,22 @@
 // Optional: `static constexpr float kLow = -1, kHigh = 1` (else 0 and 1), `int Lives() const`, and
 // the list of all members that change, with which a run goes on exactly after a stop:
 //   void Fields(starling::plugin::State& state) { state(side, 0, 1); }
+// Other actions, which Step takes as `const Action&`:
+//   using Action = std::array<int, n>;           a value of each of n choices, with
+//   static constexpr int kCounts[] = {3, 2};     the number of values of each, instead of kActions
+//   using Action = std::array<float, n>;         a point of a box, with its bounds, which may be
+//   static constexpr Action kActionLow = {-1}, kActionHigh = {1};     infinite
+// Of choices, the values that are forbidden in the next step; all are 1 before, choice 0 is first:
+//   void Mask(std::uint8_t* allowed) const { allowed[2] = side; }
+// Several arrays, which Observe writes one after the other, instead of kHeight, kWidth, kChannels,
+// kLow and kHigh (bounds that are left out are 0 and 1):
+//   static constexpr starling::plugin::Entry kEntries[] = {{"board", 8, 8, 2}, {"x", 1, 1, 3, -1}};
 // The class needs a default constructor. Every function may throw; users see the text of a
 // std::exception. examples/plugin is a complete plug-in; envs/plugin.h has all rules.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -37,6 +48,9 @@
 #include <vector>
 
 // In the same folder, so that both can be copied elsewhere.
+#ifndef STARLING_ENV_VERSION
+#define STARLING_ENV_VERSION 2
+#endif
 #include "plugin.h"
 
 namespace starling::plugin {
@@ -50,6 +64,13 @@ enum class End : std::int32_t {
 struct Outcome {
   float reward = 0;
   End end = End::kRunning;
+};
+
+// An array that is observed.
+struct Entry {
+  const char* name;
+  int height, width, channels;
+  float low = 0, high = 1;  // of its values
 };
 
 // The state of an env as bytes. The same list of fields writes them and reads them back:
@@ -164,28 +185,55 @@ class Random {
   std::uint64_t state_;
 };
 
+// The type of a class's actions: its Action if that is one of those above, else int.
+template <class T>
+struct ActionType {
+  using Type = int;
+  static constexpr std::size_t kWidth = 1;
+  static constexpr bool kBox = false;
+};
+template <std::size_t n>
+struct ActionType<std::array<int, n>> {
+  using Type = std::array<int, n>;
+  static constexpr std::size_t kWidth = n;
+  static constexpr bool kBox = false;
+};
+template <std::size_t n>
+struct ActionType<std::array<float, n>> {
+  using Type = std::array<float, n>;
+  static constexpr std::size_t kWidth = n;
+  static constexpr bool kBox = true;
+};
+// Called with 0, as all functions below: the overload with int wins if the class has the member.
+template <class E>
+ActionType<typename E::Action> ActionOf(int);
+template <class E>
+ActionType<void> ActionOf(long);
+
 // The table of a class as above. Its functions catch every exception.
 template <class Env>
 class Exported {
  public:
-  static const starling_env_v1* Table() {
-    // In the order of starling_env_v1: C++17 has no designated initializers.
-    static const starling_env_v1 table = {
-        STARLING_ENV_ABI,
-        sizeof(starling_env_v1),
+  static const starling_env_v2* Table() {
+    // In the order of starling_env_v2: C++17 has no designated initializers.
+    static const starling_env_v2 table = {
+        2,
+        sizeof(starling_env_v2),
         Env::kName,
-        Env::kHeight,
-        Env::kWidth,
-        Env::kChannels,
-        Low<Env>(0),
-        High<Env>(0),
-        static_cast<std::int32_t>(std::size(Env::kActions)),
-        Env::kActions,
+        static_cast<std::int32_t>(Entries<Env>(0).size()),
+        Entries<Env>(0).data(),
+        Actions::kBox ? STARLING_BOX : STARLING_CHOICES,
+        static_cast<std::int32_t>(Actions::kWidth),
+        Counts(),
+        Names(),
+        Lows(),
+        Highs(),
         Create,
         Destroy,
         Reset,
         Step,
         Observe,
+        Mask<Env>(0),
         Lives<Env>(0),
         Error,
         Save<Env>(0),
@@ -195,6 +243,8 @@ class Exported {
   }
 
  private:
+  using Actions = decltype(ActionOf<Env>(0));
+
   struct Instance {
     Env env{};
     Random random{};
@@ -239,23 +289,134 @@ class Exported {
       At(env).env.Reset(At(env).random);
     });
   }
-  static std::int32_t Step(void* env, std::int32_t action, float* reward, std::int32_t* end) {
+  static std::int32_t Step(void* env, const starling_action* words, float* reward,
+                           std::int32_t* end) {
     return Try([&] {
-      const Outcome outcome = At(env).env.Step(action, At(env).random);
+      const Outcome outcome = At(env).env.Step(ActionIn(words), At(env).random);
       *reward = outcome.reward;
       *end = static_cast<std::int32_t>(outcome.end);
     });
   }
+  static typename Actions::Type ActionIn(const starling_action* words) {
+    if constexpr (std::is_same_v<typename Actions::Type, int>) {
+      return words->choice;
+    } else {
+      typename Actions::Type action{};
+      for (std::size_t k = 0; k < action.size(); ++k) {
+        if constexpr (Actions::kBox) {
+          action[k] = words[k].coordinate;
+        } else {
+          action[k] = words[k].choice;
+        }
+      }
+      return action;
+    }
+  }
   static std::int32_t Observe(void* env, float* values) {
-    constexpr std::size_t size = std::size_t{Env::kHeight} * Env::kWidth * Env::kChannels;
     return Try([&] {
-      std::fill_n(values, size, 0.0f);
+      std::fill_n(values, Values(), 0.0f);
       std::as_const(At(env).env).Observe(values);
     });
   }
   static const char* Error(void*) { return Text().c_str(); }
 
+  // The arrays that are observed.
+  template <class E>
+  static auto Entries(int)
+      -> std::enable_if_t<std::is_same_v<std::decay_t<decltype(E::kEntries[0])>, Entry>,
+                          const std::array<starling_entry, std::size(E::kEntries)>&> {
+    static const auto entries = [] {
+      std::array<starling_entry, std::size(E::kEntries)> list{};
+      std::size_t k = 0;
+      for (const Entry& e : E::kEntries) {
+        list[k++] = {e.name, e.height, e.width, e.channels, e.low, e.high};
+      }
+      return list;
+    }();
+    return entries;
+  }
+  template <class E>
+  static const std::array<starling_entry, 1>& Entries(long) {
+    static const std::array<starling_entry, 1> entries = {
+        {{nullptr, E::kHeight, E::kWidth, E::kChannels, Low<E>(0), High<E>(0)}}};
+    return entries;
+  }
+  static constexpr std::size_t Size(std::int32_t n) { return static_cast<std::size_t>(n); }
+  static std::size_t Values() {
+    std::size_t values = 0;
+    for (const starling_entry& e : Entries<Env>(0)) {
+      values += Size(e.height) * Size(e.width) * Size(e.channels);
+    }
+    return values;
+  }
+
+  // The number of values of each choice, and their names if it is one.
+  static const std::int32_t* Counts() {
+    if constexpr (Actions::kBox) {
+      return nullptr;
+    } else if constexpr (HasNames<Env>(0)) {
+      static_assert(Actions::kWidth == 1, "kActions names the values of one choice: use kCounts");
+      static const std::int32_t count = static_cast<std::int32_t>(std::size(Env::kActions));
+      return &count;
+    } else {
+      static_assert(std::size(Env::kCounts) == Actions::kWidth, "kCounts has one for each choice");
+      return std::data(Env::kCounts);
+    }
+  }
+  template <class E>
+  static constexpr auto HasNames(int) -> decltype(std::size(E::kActions), true) {
+    return true;
+  }
+  template <class E>
+  static constexpr bool HasNames(long) {
+    return false;
+  }
+  static const char* const* Names() {
+    if constexpr (HasNames<Env>(0)) {
+      static_assert(!Actions::kBox, "a box has no kActions");
+      return Env::kActions;
+    } else {
+      return nullptr;
+    }
+  }
+
+  // The bounds of a box.
+  static const float* Lows() {
+    if constexpr (Actions::kBox) {
+      static constexpr typename Actions::Type low = Env::kActionLow;
+      return low.data();
+    } else {
+      return nullptr;
+    }
+  }
+  static const float* Highs() {
+    if constexpr (Actions::kBox) {
+      static constexpr typename Actions::Type high = Env::kActionHigh;
+      return high.data();
+    } else {
+      return nullptr;
+    }
+  }
+
   // Optional members: called with 0, the overload with int wins if the class has the member.
+  using MaskFunction = std::int32_t (*)(void*, std::uint8_t*);
+  template <class E>
+  static constexpr auto Mask(int)
+      -> decltype(std::declval<E&>().Mask(std::declval<std::uint8_t*>()), MaskFunction{}) {
+    static_assert(!Actions::kBox, "a box has no Mask");
+    return [](void* env, std::uint8_t* allowed) {
+      return Try([&] {
+        std::size_t values = 0;
+        for (std::size_t k = 0; k < Actions::kWidth; ++k) values += Size(Counts()[k]);
+        std::fill_n(allowed, values, std::uint8_t{1});
+        std::as_const(At(env).env).Mask(allowed);
+      });
+    };
+  }
+  template <class E>
+  static constexpr MaskFunction Mask(long) {
+    return nullptr;
+  }
   template <class E>
   static constexpr auto Low(int) -> decltype(float{E::kLow}) {
     return E::kLow;
@@ -330,8 +491,10 @@ class Exported {
 }  // namespace starling::plugin
 
 // Exports the plug-in; once in a library, outside of any namespace.
-#define STARLING_ENV(Class)                              \
-  extern "C" const starling_env_v1* starling_env(void) { \
-    return starling::plugin::Exported<Class>::Table();   \
-  }                                                      \
+#define STARLING_ENV(Class)                                  \
+  extern "C" const starling_env_table* starling_env(void) {  \
+    /* The same type, unless plugin.h was included first. */ \
+    return reinterpret_cast<const starling_env_table*>(      \
+        starling::plugin::Exported<Class>::Table());         \
+  }                                                          \
   static_assert(true, "so that a semicolon may follow")

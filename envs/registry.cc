@@ -94,6 +94,15 @@ void CheckFitsActions(const ActionSpace& actions, const EnvConfig& config) {
          "masks actions, and a repeated one may be forbidden");
 }
 
+// Refuses every key that takes an observation for one array.
+void CheckFitsEntries(const EnvSpec& env, const EnvConfig& config) {
+  const bool several = !env.entries.empty();
+  constexpr const char* kWhy = "observes several arrays, and this is for one picture";
+  Refuse(config, several && config.stack > 1, "stack", kWhy);
+  Refuse(config, several && config.pixels, "pixels", kWhy);
+  Refuse(config, several && config.max_pool, "max_pool", kWhy);
+}
+
 // Refuses every key that has no effect on the env, or cannot have it.
 void CheckFits(const Entry& entry, const FrameSpec& raw, const EnvConfig& config) {
   const EnvConfig standard;
@@ -109,6 +118,7 @@ void CheckFits(const Entry& entry, const FrameSpec& raw, const EnvConfig& config
          "takes none; only Gymnasium's envs have options");
   refuse(config.isolate && !plugin, "isolate", "is not a plug-in");
   CheckFitsActions(raw.env.actions, config);
+  CheckFitsEntries(raw.env, config);
 }
 
 }  // namespace

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <map>
+#include <utility>
 
 #include "core/check.h"
 #include "core/error.h"
+#include "net/layers/entries.h"
 #include "net/layers/feed_forward.h"
 #include "net/layers/gru.h"
 #include "net/layers/lstm.h"
@@ -72,19 +75,36 @@ PoolShape PoolOf(const LayerSpec& layer, const Features& input) {
           .out_width = windows.out_width()};
 }
 
+// Layers that follow each other: those of a net, or of an entry.
+struct Chain {
+  const ModelSpec& spec;
+  const ObservationEntry* entry = nullptr;
+  // The key that lists them, else nullptr: they are of the kind of net.
+  const char* key = nullptr;
+};
+
 // Reports a convolution or a window larger than its input. The message names the layer if the
-// operator wrote it (net.layers), else the kind of net that contains it.
-[[noreturn]] void RefuseConv(const ModelSpec& spec, const LayerSpec& layer, const Features& input,
+// operator wrote it, else the kind of net that contains it.
+[[noreturn]] void RefuseConv(const Chain& chain, const LayerSpec& layer, const Features& input,
                              bool first) {
+  const ModelSpec& spec = chain.spec;
   const std::string found = input.flat() && input.channels > 1
                                 ? fmt::format("a row of {} numbers", input.size())
                                 : fmt::format("{}x{} cells", input.height, input.width);
   const std::string where = first ? "" : " at that layer";
-  if (spec.kind == NetKind::kLayers) {
-    throw UserError(fmt::format("net.layers: \"{}\" {} {}x{} cells, but gets {}{}", layer.text,
-                                layer.kind == LayerKind::kMaxPool ? "takes" : "convolves",
+  const std::string of = chain.entry ? fmt::format(" of \"{}\"", chain.entry->name) : "";
+  if (chain.key != nullptr) {
+    throw UserError(fmt::format("{}: \"{}\"{} {} {}x{} cells, but gets {}{}", chain.key, layer.text,
+                                of, layer.kind == LayerKind::kMaxPool ? "takes" : "convolves",
                                 layer.kernel_height, layer.kernel_width, found, where),
-                    "net.layers");
+                    chain.key);
+  }
+  if (chain.entry != nullptr) {
+    throw UserError(fmt::format("net.kind \"{}\" convolves {}x{} cells, but \"{}\" of this env is "
+                                "{}{}: list its layers in net.entries, or none, as in \"{}:\"",
+                                NameOf(spec.kind), layer.kernel_height, layer.kernel_width,
+                                chain.entry->name, found, where, chain.entry->name),
+                    "net.kind");
   }
   const bool minatar_fits = spec.height >= 3 && spec.width >= 3 && spec.kind != NetKind::kMinatar;
   throw UserError(
@@ -102,7 +122,7 @@ PoolShape PoolOf(const LayerSpec& layer, const Features& input) {
 bool Fits(int kernel, int side, bool same) { return kernel <= (same ? 2 * side - 1 : side); }
 
 // The shape of a layer's output.
-Features After(const ModelSpec& spec, const LayerSpec& layer, const Features& input, bool first) {
+Features After(const Chain& chain, const LayerSpec& layer, const Features& input, bool first) {
   switch (layer.kind) {
     case LayerKind::kConv:
     case LayerKind::kMaxPool:
@@ -110,7 +130,7 @@ Features After(const ModelSpec& spec, const LayerSpec& layer, const Features& in
       const ConvShape shape = ShapeOf(layer, input);
       if (!Fits(layer.kernel_height, input.height, layer.same) ||
           !Fits(layer.kernel_width, input.width, layer.same)) {
-        RefuseConv(spec, layer, input, first);
+        RefuseConv(chain, layer, input, first);
       }
       return {shape.out_height(), shape.out_width(), shape.out_channels};
     }
@@ -134,6 +154,8 @@ int GatesOf(LayerKind kind) {
 // The stem of parameter names. They are part of the fingerprint.
 const char* NameOf(LayerKind kind) {
   switch (kind) {
+    case LayerKind::kEntries:
+      return "entries";
     case LayerKind::kConv:
       return "conv";
     case LayerKind::kResidual:
@@ -152,8 +174,23 @@ const char* NameOf(LayerKind kind) {
 }
 
 template <class T>
-std::unique_ptr<Layer<T>> Make(const LayerSpec& layer, const LayerContext<T>& context, bool relu) {
+std::unique_ptr<Layer<T>> MakeEntries(const PlannedLayer& joined, const LayerContext<T>& context) {
+  std::vector<typename Entries<T>::Entry> entries;
+  for (const PlannedLayer::Entry& entry : joined.entries) {
+    LayerContext<T> own = context;
+    own.name = fmt::format("{}.{}.", context.name, entry.name);
+    entries.push_back({entry.from, entry.to, entry.input, BuildLayers<T>(entry.layers, own)});
+  }
+  return std::make_unique<Entries<T>>(context, std::move(entries), joined.output.size());
+}
+
+template <class T>
+std::unique_ptr<Layer<T>> Make(const PlannedLayer& planned, const LayerContext<T>& context) {
+  const LayerSpec& layer = planned.spec;
+  const bool relu = planned.relu;
   switch (layer.kind) {
+    case LayerKind::kEntries:
+      return MakeEntries(planned, context);
     case LayerKind::kConv: {
       const ConvShape shape = ShapeOf(layer, context.input);
       if (!layer.same) return std::make_unique<Conv<T>>(context, shape, relu);
@@ -181,6 +218,48 @@ std::unique_ptr<Layer<T>> Make(const LayerSpec& layer, const LayerContext<T>& co
   return std::make_unique<ActivationLayer<T>>(context, Activation::kTanh);
 }
 
+// The layers of `specs`, from `input` up, appended to `layers`.
+void PlanChain(const Chain& chain, const std::vector<LayerSpec>& specs, Features input,
+               std::vector<PlannedLayer>& layers) {
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const LayerKind kind = specs[i].kind;
+    const bool fused =
+        FusesRelu(kind) && i + 1 < specs.size() && specs[i + 1].kind == LayerKind::kRelu;
+    const Features output =
+        WithRelu(After(chain, specs[i], input, i == 0), fused || kind == LayerKind::kRelu);
+    layers.push_back({.spec = specs[i], .relu = fused, .input = input, .output = output});
+    input = output;
+    if (fused) ++i;
+  }
+}
+
+// The layers of each entry, and the row of what they give.
+PlannedLayer PlanEntries(const ModelSpec& spec) {
+  PlannedLayer joined;
+  joined.spec.kind = LayerKind::kEntries;
+  const std::vector<EntryLayers> all = LayersOfEntries(spec);
+  int from = 0;
+  std::int64_t to = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const ObservationEntry& entry = spec.entries[i];
+    const Features input{entry.height, entry.width, entry.channels};
+    joined.entries.push_back({.name = entry.name,
+                              .from = from,
+                              .to = static_cast<int>(to),
+                              .input = input,
+                              .layers = {}});
+    std::vector<PlannedLayer>& layers = joined.entries.back().layers;
+    PlanChain({spec, &entry, all[i].listed ? "net.entries" : nullptr}, all[i].layers, input,
+              layers);
+    from += input.size();
+    to += layers.empty() ? input.size() : layers.back().output.size();
+    CheckCounted(1, to, "make its net.entries narrower");
+  }
+  joined.input.channels = from;
+  joined.output.channels = static_cast<int>(to);
+  return joined;
+}
+
 // The arrays of a layer of pictures: its weight, the patches of one sample (net/cpu), and the
 // padded pictures of all rows. None of these sizes is known to fit into an int yet.
 void CheckPictures(const PlannedLayer& layer, std::int64_t rows) {
@@ -196,10 +275,34 @@ void CheckPictures(const PlannedLayer& layer, std::int64_t rows) {
   CheckCounted(rows, channels * pad.padded_height() * pad.padded_width(), kFewerSamples);
 }
 
+// The arrays of all `layers`; `narrower` is advice.
+void CheckLayers(const std::vector<PlannedLayer>& layers, std::int64_t rows, const char* narrower) {
+  for (const PlannedLayer& layer : layers) {
+    const LayerKind kind = layer.spec.kind;
+    const int gates = GatesOf(kind), size = layer.output.size();
+    if (kind == LayerKind::kLinear || IsRecurrent(kind)) {
+      // A recurrent layer has another weight of shape (output, gates * output).
+      CheckCounted(std::max(layer.input.size(), size), gates * size, narrower);
+    }
+    CheckCounted(rows, std::int64_t{gates} * size, kFewerSamples);
+    if (IsOfPictures(kind)) CheckPictures(layer, rows);
+    for (const PlannedLayer::Entry& entry : layer.entries) {
+      CheckLayers(entry.layers, rows, "make its net.entries narrower");
+    }
+  }
+}
+
 }  // namespace
 
 std::int64_t PlannedLayer::work() const {
   switch (spec.kind) {
+    case LayerKind::kEntries: {
+      std::int64_t sum = output.size();
+      for (const Entry& entry : entries) {
+        for (const PlannedLayer& layer : entry.layers) sum += layer.work();
+      }
+      return sum;
+    }
     case LayerKind::kConv:
       return std::int64_t{output.size()} * ShapeOf(spec, input).patch();
     case LayerKind::kResidual:
@@ -216,19 +319,19 @@ std::int64_t PlannedLayer::work() const {
 
 std::vector<PlannedLayer> PlanLayers(const ModelSpec& spec) {
   CHECK(spec.height >= 1 && spec.width >= 1 && spec.channels >= 1 && spec.actions.outputs() >= 1);
-  const std::vector<LayerSpec> specs = LayersOf(spec);
   std::vector<PlannedLayer> layers;
   Features input{spec.height, spec.width, spec.channels};
-  for (std::size_t i = 0; i < specs.size(); ++i) {
-    const LayerKind kind = specs[i].kind;
-    const bool fused =
-        FusesRelu(kind) && i + 1 < specs.size() && specs[i + 1].kind == LayerKind::kRelu;
-    const Features output =
-        WithRelu(After(spec, specs[i], input, layers.empty()), fused || kind == LayerKind::kRelu);
-    layers.push_back({.spec = specs[i], .relu = fused, .input = input, .output = output});
-    input = output;
-    if (fused) ++i;
+  // 1. Entries that pass as they are need no layer to join them.
+  PlannedLayer joined = PlanEntries(spec);
+  const auto has_layers = [](const PlannedLayer::Entry& entry) { return !entry.layers.empty(); };
+  if (std::ranges::any_of(joined.entries, has_layers)) {
+    CHECK(joined.input.size() == input.size(), "{} numbers of entries", joined.input.size());
+    input = joined.output;
+    layers.push_back(std::move(joined));
   }
+  // 2. The layers of the net.
+  PlanChain({spec, nullptr, spec.kind == NetKind::kLayers ? "net.layers" : nullptr}, LayersOf(spec),
+            input, layers);
   return layers;
 }
 
@@ -241,18 +344,9 @@ void CheckCounts(const ModelSpec& spec, const std::vector<PlannedLayer>& layers,
   const int top =
       layers.empty() ? spec.height * spec.width * spec.channels : layers.back().output.size();
   CheckCounted(top, spec.actions.outputs(), "make the layer below the heads narrower");
-  for (const PlannedLayer& layer : layers) {
-    const LayerKind kind = layer.spec.kind;
-    const int gates = GatesOf(kind), size = layer.output.size();
-    if (kind == LayerKind::kLinear || IsRecurrent(kind)) {
-      // A recurrent layer has another weight of shape (output, gates * output).
-      const bool listed = spec.kind == NetKind::kLayers;
-      CheckCounted(std::max(layer.input.size(), size), gates * size,
-                   listed ? "make its net.layers narrower" : "make net.hidden narrower");
-    }
-    CheckCounted(rows, std::int64_t{gates} * size, kFewerSamples);
-    if (IsOfPictures(kind)) CheckPictures(layer, rows);
-  }
+  CheckLayers(
+      layers, rows,
+      spec.kind == NetKind::kLayers ? "make its net.layers narrower" : "make net.hidden narrower");
 }
 
 template <class T>
@@ -262,9 +356,10 @@ Layers<T> BuildLayers(const std::vector<PlannedLayer>& layers, LayerContext<T> c
   std::map<LayerKind, int> count;
   for (const PlannedLayer& layer : layers) {
     const LayerKind kind = layer.spec.kind;
-    context.name = fmt::format("{}{}{}", prefix, NameOf(kind), ++count[kind]);
     context.input = layer.input;
-    built.push_back(Make(layer.spec, context, layer.relu));
+    context.name = prefix + NameOf(kind);
+    if (kind != LayerKind::kEntries) context.name += std::to_string(++count[kind]);
+    built.push_back(Make(layer, context));
   }
   return built;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "net/layers/layer.h"
@@ -14,10 +15,20 @@ using Layers = std::vector<std::unique_ptr<Layer<T>>>;
 
 // A layer that is not built yet. A relu after a layer that can apply it is no layer of its own.
 struct PlannedLayer {
+  // Of several arrays that are observed together: its columns of an observation and of the output
+  // of kEntries, its shape, and its layers, bottom up.
+  struct Entry {
+    std::string name;
+    int from = 0, to = 0;
+    Features input;
+    std::vector<PlannedLayer> layers;
+  };
+
   LayerSpec spec;
   bool relu = false;  // fused
   Features input, output;
-  std::int64_t work() const;  // multiply-adds of a forward pass, for one sample
+  std::vector<Entry> entries{};  // of kEntries
+  std::int64_t work() const;     // multiply-adds of a forward pass, for one sample
 };
 
 // Returns the layers bottom up. Throws UserError as LayersOf, or if a layer does not fit the one

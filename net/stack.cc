@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "core/text.h"
 
 namespace starling::net {
 namespace {
@@ -112,6 +113,49 @@ bool ReadLayer(std::vector<std::string> words, LayerSpec& layer) {
   return layer.kind != LayerKind::kResidual || layer.stride == 1;
 }
 
+constexpr const char* kEntriesKey = "net.entries";
+
+[[noreturn]] void RefuseEntries(std::string_view what) {
+  throw UserError(fmt::format("{}: {}", kEntriesKey, what), kEntriesKey);
+}
+
+// Reads "LAYER, LAYER ..." of the entry `name`.
+std::vector<LayerSpec> ReadEntry(const std::string& name, std::string_view list) {
+  std::vector<LayerSpec> layers;
+  for (std::size_t begin; (begin = list.find_first_not_of(' ')) != std::string_view::npos;) {
+    list.remove_prefix(begin);
+    const std::size_t comma = list.find(',');
+    layers.push_back(ParseLayer(std::string(list.substr(0, comma)), kEntriesKey));
+    if (IsRecurrent(layers.back().kind)) {
+      RefuseEntries(
+          fmt::format("\"{}\" of \"{}\": a layer with a memory stands above all "
+                      "entries; put it into net.layers",
+                      layers.back().text, name));
+    }
+    list = comma == std::string_view::npos ? "" : list.substr(comma + 1);
+  }
+  return layers;
+}
+
+// Returns the entry that `text`, "NAME: ...", is about: the one with the longest name that fits.
+std::size_t EntryOf(const std::vector<ObservationEntry>& entries, const std::string& text) {
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const std::string& name = entries[i].name;
+    const bool fits = text.starts_with(name + ":");
+    if (fits && (!found || name.size() > entries[*found].name.size())) found = i;
+  }
+  if (found) return *found;
+  std::vector<std::string> names;
+  for (const ObservationEntry& entry : entries) names.push_back(entry.name);
+  RefuseEntries(
+      names.empty()
+          ? "an observation of this env is one array; leave it out, its layers are net.layers"
+          : fmt::format("\"{}\" begins with no entry of this env; write \"NAME: LAYER, LAYER\" "
+                        "with one of {}",
+                        text, Listed(names)));
+}
+
 void CheckWidth(std::int64_t width) {
   if (width >= 1 && width <= kWidest) return;
   throw UserError(fmt::format("net.hidden holds the width {}: use 1 to {}", width, kWidest),
@@ -120,7 +164,7 @@ void CheckWidth(std::int64_t width) {
 
 }  // namespace
 
-LayerSpec ParseLayer(const std::string& text) {
+LayerSpec ParseLayer(const std::string& text, const char* key) {
   std::istringstream stream(text);
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(word);
@@ -128,10 +172,10 @@ LayerSpec ParseLayer(const std::string& text) {
   layer.text = text;
   if (words.empty() || !ReadLayer(words, layer)) {
     throw UserError(
-        fmt::format("net.layers: \"{}\" is no layer: {}; a width is 1 to {}, a side of a "
-                    "kernel and a stride 1 to {}",
-                    text, kGrammar, kWidest, kLargestKernel),
-        "net.layers");
+        fmt::format("{}: \"{}\" is no layer: {}; a width is 1 to {}, a side of a kernel and a "
+                    "stride 1 to {}",
+                    key, text, kGrammar, kWidest, kLargestKernel),
+        key);
   }
   return layer;
 }
@@ -144,7 +188,9 @@ std::vector<LayerSpec> LayersOf(const ModelSpec& spec) {
     return layers;
   }
   const auto kind = std::ranges::find(Kinds(), spec.kind, &Kind::kind);
-  for (const char* layer : kind->pictures) add(layer);
+  if (spec.entries.empty()) {
+    for (const char* layer : kind->pictures) add(layer);
+  }
   // A relu follows every hidden layer.
   for (const std::int64_t width : spec.hidden) {
     CheckWidth(width);
@@ -153,6 +199,25 @@ std::vector<LayerSpec> LayersOf(const ModelSpec& spec) {
   }
   if (kind->lstm) add(fmt::format("lstm {}", spec.hidden.empty() ? 256 : spec.hidden.back()));
   return layers;
+}
+
+std::vector<EntryLayers> LayersOfEntries(const ModelSpec& spec) {
+  std::vector<EntryLayers> all(spec.entries.size());
+  // 1. Those that are listed.
+  for (const std::string& text : spec.entry_layers) {
+    const std::size_t i = EntryOf(spec.entries, text);
+    const std::string& name = spec.entries[i].name;
+    if (all[i].listed) RefuseEntries(fmt::format("\"{}\" is listed twice", name));
+    all[i] = {ReadEntry(name, std::string_view(text).substr(name.size() + 1)), true};
+  }
+  // 2. Other pictures have the layers of the kind of net.
+  const auto kind = std::ranges::find(Kinds(), spec.kind, &Kind::kind);
+  if (kind == Kinds().end()) return all;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].listed || !spec.entries[i].picture()) continue;
+    for (const char* layer : kind->pictures) all[i].layers.push_back(ParseLayer(layer));
+  }
+  return all;
 }
 
 }  // namespace starling::net

@@ -10,6 +10,9 @@
 //   "layer_norm"       over all features of a sample
 //   "relu", "tanh"
 //
+// Where several arrays are observed together (entries), each may have layers of its own below all
+// these: "image: conv 16 3x3, relu, linear 64, relu".
+//
 // Thread safety: pure functions.
 #pragma once
 
@@ -19,6 +22,7 @@
 
 #include "core/action_space.h"
 #include "core/config/words.h"
+#include "core/observation_entry.h"
 
 namespace starling::net {
 
@@ -30,6 +34,8 @@ struct ModelSpec {
   std::vector<std::string> layers{};  // used by kLayers
   Critic critic = Critic::kShared;
   Deviation deviation = Deviation::kParameter;
+  std::vector<ObservationEntry> entries{};  // of an observation; none, or several
+  std::vector<std::string> entry_layers{};  // "NAME: LAYER, LAYER ...": of some entries
 };
 
 // What the policy head is made for.
@@ -39,6 +45,7 @@ struct PolicySpec {
 };
 
 enum class LayerKind : std::uint8_t {
+  kEntries,  // the first, where several arrays are observed
   kConv,
   kMaxPool,
   kResidual,
@@ -64,11 +71,21 @@ struct LayerSpec {
   bool same = false;  // with zeros around the picture: an output of ceil(side / stride)
 };
 
-// Throws UserError, with the grammar, if `text` is no layer.
-LayerSpec ParseLayer(const std::string& text);
+// Throws UserError, with the grammar, if `text`, which stands in `key`, is no layer.
+LayerSpec ParseLayer(const std::string& text, const char* key = "net.layers");
 
-// Returns the layers bottom up; their shapes are not checked (PlanLayers in build_layers.h). Throws
-// UserError if a width is out of range or a layer cannot be parsed.
+// Returns the layers bottom up, above those of entries; their shapes are not checked (PlanLayers in
+// build_layers.h). Throws UserError if a width is out of range or a layer cannot be parsed.
 std::vector<LayerSpec> LayersOf(const ModelSpec& spec);
+
+// The layers of one of spec.entries, bottom up.
+struct EntryLayers {
+  std::vector<LayerSpec> layers;
+  bool listed = false;  // in spec.entry_layers
+};
+// Returns those of each entry: listed ones, or of a picture those that the kind of net has for
+// pictures, or none. Throws UserError as LayersOf, or if a text names no entry, an entry is listed
+// twice, or one of its layers is recurrent.
+std::vector<EntryLayers> LayersOfEntries(const ModelSpec& spec);
 
 }  // namespace starling::net

@@ -80,6 +80,7 @@ struct NetConfig {
   NetKind kind = NetKind::kAuto;  // kAuto: kLayers if `layers` is not empty, else kMinatar
   std::vector<std::int64_t> hidden = {128};  // widths of fully connected layers; not of "layers"
   std::vector<std::string> layers{};         // the whole stack, bottom up (net/stack.h)
+  std::vector<std::string> entries{};        // "NAME: LAYER, LAYER ..." of observed arrays
   Critic critic = Critic::kShared;
   Deviation deviation = Deviation::kParameter;
   Initialisation init = Initialisation::kOrthogonal;

@@ -94,6 +94,7 @@ const std::vector<ConfigKey>& Table() {
       WORDS(net, kind),
       {KEY(net, hidden), ListRule{0, 8, 1, 65'536}},
       {KEY(net, layers), TextListRule{64, IsName}},
+      {KEY(net, entries), TextListRule{64, IsName}},
       WORDS(net, critic),
       WORDS(net, deviation),
       WORDS(net, init),

@@ -1,25 +1,18 @@
 """Plays Gymnasium envs for Starling: a worker of envs/bridge/protocol.h.
 
-This text is part of the binary; the interpreter gets it on its standard input. Needs gymnasium and
-numpy, for ids under "ALE/" also ale_py.
+This text is part of the binary, behind that of gym_spaces.py, whose names it uses; the interpreter
+gets both on its standard input. Needs gymnasium and numpy, for ids under "ALE/" also ale_py.
 """
 import difflib
 import gc
 import json
-import math
 import mmap
 import os
 import struct
 import sys
 
 CONTROL, MEMORY = 3, 4
-SKIP, RESET = -1, -2
-LARGEST = 3.4028234663852886e38  # of float32
-CHOICES = "values in all choices together"
-
-
-class Mistake(Exception):
-    """A user's mistake, in a sentence with the remedy."""
+RESET = -2
 
 
 def send(message):
@@ -37,12 +30,6 @@ def receive():
             os._exit(0)
         received += some
     return json.loads(received)
-
-
-def line(value):
-    """`value` for an error message: one line, of bounded length."""
-    text = " ".join(str(value).split())
-    return text if len(text) <= 200 else text[:200] + "..."
 
 
 def load(name):
@@ -75,15 +62,6 @@ def register(gymnasium, name):
         raise Mistake(f'gymnasium {gymnasium.__version__} knows no env "{name}"{hint}')
 
 
-def check_size(shape, most):
-    """Raises Mistake if an observation of `shape` has too many numbers."""
-    shape = tuple(int(n) for n in shape)
-    if math.prod(shape) > most:
-        raise Mistake(
-            f"an observation of {shape} has {math.prod(shape)} numbers; Starling takes at most {most}"
-        )
-
-
 def refuse_huge_boxes(gymnasium, most):
     """Lets a Box fail before it fills its bounds, which takes half a minute for 10^9 numbers."""
     fill = gymnasium.spaces.Box.__init__
@@ -107,12 +85,6 @@ def make(gymnasium, name, options):
     except Exception as error:
         given = f" with env.options {line(json.dumps(options))}" if options else ""
         raise Mistake(f"gymnasium.make{given} fails: {type(error).__name__}: {line(error)}")
-
-
-def holds_mask(gymnasium, space):
-    """Whether observations of `space` hold a mask of the actions."""
-    keys = {"observation", "action_mask"}
-    return isinstance(space, gymnasium.spaces.Dict) and set(space.spaces) == keys
 
 
 def tells_mask(env):
@@ -148,93 +120,6 @@ def mask_to_observation(gymnasium, env, counts):
     return wrapped
 
 
-class Observations:
-    """Converts observations of a space to frames (H, W, C) of bytes or float32, and masks of the
-    actions behind them. `counts`: of the values of each choice, or None for a box."""
-
-    def __init__(self, gymnasium, numpy, space, counts, most):
-        self.numpy, self.one_hot, self.shape, self.counts = numpy, None, None, []
-        if counts is not None and holds_mask(gymnasium, space):
-            space, self.counts = space["observation"], counts
-        self.accept(gymnasium, space, most)
-        self.frame_size = math.prod(self.frame)
-        self.size = self.frame_size + sum(self.counts)  # of a row
-        check_size((self.size,), most)
-
-    def accept(self, gymnasium, space, most):
-        """Sets frame, dtype, low and high to those of `space`."""
-        if isinstance(space, gymnasium.spaces.Discrete):
-            check_size((space.n,), most)
-            self.one_hot = int(space.start)
-            self.frame, self.dtype, self.low, self.high = (1, 1, int(space.n)), "float32", 0.0, 1.0
-            return
-        if not isinstance(space, gymnasium.spaces.Box) or len(space.shape) > 3 or 0 in space.shape:
-            raise Mistake(
-                f"its observations are {line(space)}; Starling takes Box of up to three dimensions "
-                'and Discrete, for choices also as "observation" of a Dict beside "action_mask": '
-                "wrap it into one of them"
-            )
-        check_size(space.shape, most)
-        self.shape = tuple(int(n) for n in space.shape)
-        if len(self.shape) < 2:
-            self.frame = (1, 1) + (self.shape or (1,))
-        else:
-            self.frame = (self.shape + (1,))[:3]
-        self.dtype = "uint8" if space.dtype == self.numpy.uint8 else "float32"
-        self.low = max(float(self.numpy.min(space.low)), -LARGEST)
-        self.high = min(float(self.numpy.max(space.high)), LARGEST)
-
-    def writer(self, row, draw):
-        """Returns a function that writes an observation to `row`, of `size`; `draw`: drawer()."""
-        if not self.counts:
-            return self.frame_writer(row, draw)
-        write_frame = self.frame_writer(row[:self.frame_size], draw)
-        write_mask = self.mask_writer(row[self.frame_size:])
-
-        def write(observation):
-            write_frame(observation["observation"])
-            write_mask(observation["action_mask"])
-
-        return write
-
-    def mask_writer(self, row):
-        """Masks are numbers of all values one after the other, or a list of them by choices."""
-        numpy, counts = self.numpy, self.counts
-
-        def write(mask):
-            by_choices = isinstance(mask, (tuple, list)) and len(mask) == len(counts)
-            parts = [numpy.reshape(part, -1) for part in (mask if by_choices else [mask])]
-            sizes, wanted = [part.size for part in parts], counts if by_choices else [row.size]
-            if sizes != wanted:
-                raise ValueError(f"an action mask of {line(sizes)} numbers, not {line(wanted)}")
-            row[:] = numpy.concatenate(parts) != 0
-
-        return write
-
-    def frame_writer(self, row, draw):
-        if self.one_hot is not None:
-            first = self.one_hot
-
-            def write_one_hot(observation):
-                row.fill(0)
-                row[int(observation) - first] = 1
-
-            return write_one_hot
-        view, copyto, asarray = row.reshape(self.shape), self.numpy.copyto, self.numpy.asarray
-        shape, casting = self.shape, "same_kind" if self.dtype == "uint8" else "unsafe"
-        if draw is not None:
-            return lambda observation: draw(view)
-
-        def write(observation):
-            if getattr(observation, "shape", None) != shape:  # copyto would broadcast it
-                observation = asarray(observation)
-                if observation.shape != shape:
-                    raise ValueError(f"an observation of shape {observation.shape}, not {shape}")
-            copyto(view, observation, casting)
-
-        return write
-
-
 def drawer(env):
     """Returns a function that draws ALE's grey picture into an array, or None.
 
@@ -252,96 +137,6 @@ def drawer(env):
         return None
     bare._get_obs = lambda: None
     return bare.ale.getScreenGrayscale
-
-
-def names_of(env, count):
-    """Returns the names of the actions, numbers where `env` does not name so many."""
-    names = []
-    if hasattr(env.unwrapped, "get_action_meanings"):
-        names = [str(name) for name in env.unwrapped.get_action_meanings()]
-    return names if len(names) == count else [str(i) for i in range(count)]
-
-
-def check_actions(number, what, most):
-    if number > most:
-        raise Mistake(f"it has {number} {what}; Starling takes at most {most}")
-
-
-class Actions:
-    """Converts words of commands to actions of a space.
-
-    width: words of an action; counts: of the values of each choice, or None for a box; names: those
-    of the values of a single choice; reader(row): returns a function that returns the actions in
-    `row`, those of an env's commands.
-    """
-
-    def __init__(self, gymnasium, numpy, env, most):
-        spaces, space = gymnasium.spaces, env.action_space
-        self.numpy, self.space, self.names, self.start = numpy, space, [], None
-        self.reader = self.array_reader
-        size = math.prod(int(n) for n in space.shape or ())
-        if isinstance(space, spaces.Discrete):
-            check_actions(space.n, "actions", most)
-            self.counts, self.names = [int(space.n)], names_of(env, int(space.n))
-            self.start, self.reader = int(space.start), self.number_reader
-        elif isinstance(space, spaces.MultiDiscrete) and size > 0:
-            self.counts, self.start = space.nvec.reshape(-1).tolist(), getattr(space, "start", None)
-            check_actions(sum(self.counts), CHOICES, most)
-        elif isinstance(space, spaces.MultiBinary) and size > 0:
-            check_actions(2 * size, CHOICES, most)
-            self.counts = [2] * size
-        elif isinstance(space, spaces.Box) and space.dtype.kind == "f" and size > 0:
-            check_actions(size, "numbers in an action", most)
-            self.counts = None
-        else:
-            raise Mistake(
-                f"its actions are {line(space)}; Starling takes Discrete, MultiDiscrete, "
-                "MultiBinary and Box of floats: wrap them into one of these"
-            )
-        self.width = size
-
-    def spec(self, masked):
-        if self.counts is None:
-            return {"low": bounds(self.space.low), "high": bounds(self.space.high)}
-        return {"counts": self.counts, "names": self.names, "masked": masked}
-
-    def number_reader(self, row):
-        first = self.start
-
-        def read():
-            actions = row.tolist()
-            if actions[-1] == SKIP:
-                del actions[actions.index(SKIP):]
-            return [action + first for action in actions] if first else actions
-
-        return read
-
-    def array_reader(self, row):
-        numpy, space, start, box = self.numpy, self.space, self.start, self.counts is None
-        firsts = row[::self.width]
-        actions = numpy.frombuffer(row, "float32" if box else "int32").reshape(-1, self.width)
-        # The bounds were rounded to float32.
-        rounded = box and space.dtype.itemsize > 4
-
-        def read():
-            played = []
-            for first, words in zip(firsts, actions):
-                if first == SKIP:
-                    break
-                action = words.astype(space.dtype).reshape(space.shape)
-                if start is not None:
-                    action += start
-                if rounded:
-                    numpy.clip(action, space.low, space.high, out=action)
-                played.append(action)
-            return played
-
-        return read
-
-
-def bounds(values):
-    """As JSON: None where a bound is infinite."""
-    return [value if abs(value) <= LARGEST else None for value in values.reshape(-1).tolist()]
 
 
 def lives_of(env):
@@ -443,17 +238,14 @@ def start(settings):
     envs = [make(gymnasium, name, options)]
     actions = Actions(gymnasium, numpy, envs[0], settings["most_actions"])
     counts, space = actions.counts, envs[0].observation_space
-    told = counts is not None and not holds_mask(gymnasium, space) and tells_mask(envs[0])
+    beside = holds_mask(gymnasium, space, counts)
+    told = counts is not None and not beside and tells_mask(envs[0])
     envs += [make(gymnasium, name, options) for _ in seeds[1:]]
     if told:
         envs = [mask_to_observation(gymnasium, env, counts) for env in envs]
     observations = Observations(gymnasium, numpy, envs[0].observation_space, counts, most)
-    height, width, channels = observations.frame
     send({
-        "height": height, "width": width, "channels": channels,
-        "bytes": observations.dtype == "uint8",
-        "low": observations.low, "high": observations.high,
-        "actions": actions.spec(bool(observations.counts)),
+        **observations.spec(), "actions": actions.spec(bool(observations.counts)),
         "lives": lives_of(envs[0]) is not None,
     })
     words = settings["frames"] * actions.width

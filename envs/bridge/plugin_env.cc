@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <exception>
 #include <limits>
 #include <utility>
@@ -17,11 +18,12 @@
 namespace starling::envs {
 namespace {
 
-constexpr std::size_t kGuard = 64;                // floats after an observation, to detect overruns
+constexpr std::size_t kGuard = 64;                // numbers behind an array, to detect overruns
 constexpr std::uint64_t kMaxState = 64 << 20;     // bytes
 constexpr std::size_t kMaxReason = 500;           // bytes of a plug-in's own sentence
 constexpr std::uint32_t kGuardBits = 0xffc5ca11;  // a NaN with an unlikely payload
 constexpr float kUnwritten = std::numeric_limits<float>::quiet_NaN();
+constexpr std::uint8_t kGuardByte = 0xca, kUnwrittenByte = 0xa5;
 
 // A plug-in's text for an error message; it may be unterminated.
 std::string Quoted(const char* text) {
@@ -35,7 +37,9 @@ PluginEnv::PluginEnv(std::shared_ptr<const PluginLibrary> library, std::string c
     : library_(std::move(library)),
       called_(std::move(called)),
       seeds_({.seed = seed, .purpose = Purpose::kEnv}),
-      seen_(library_->spec.env.row() + kGuard, std::bit_cast<float>(kGuardBits)) {
+      action_(library_->spec.env.actions.width()),
+      seen_(library_->spec.env.obs_size() + kGuard, std::bit_cast<float>(kGuardBits)),
+      allowed_(library_->spec.env.actions.mask() + kGuard, kGuardByte) {
   Ask("create", [&] { return (env_ = library_->table.create()) != nullptr; });
 }
 
@@ -46,7 +50,9 @@ PluginEnv::PluginEnv(PluginEnv&& other) noexcept
       env_(std::exchange(other.env_, nullptr)),
       step_(other.step_),
       begun_(other.begun_),
-      seen_(std::move(other.seen_)) {}
+      action_(std::move(other.action_)),
+      seen_(std::move(other.seen_)),
+      allowed_(std::move(other.allowed_)) {}
 
 PluginEnv::~PluginEnv() {
   if (env_ == nullptr) return;
@@ -63,15 +69,17 @@ FrameResult PluginEnv::Reset(std::span<float> frame) {
   const std::uint64_t high = seeds_.Bits(), low = seeds_.Bits();
   Ask("reset", [&] { return library_->table.reset(env_, high << 32 | low) == 0; });
   const FrameResult result{.lives = Lives()};
-  Observe(frame);
+  Show(frame, false);
   return result;
 }
 
-FrameResult PluginEnv::Step(std::int32_t action, std::span<float> frame) {
+FrameResult PluginEnv::Step(std::span<const std::int32_t> action, std::span<float> frame) {
+  CHECK(action.size() == action_.size(), "an action of {} words", action.size());
+  std::memcpy(action_.data(), action.data(), action.size_bytes());
   ++step_;
   float reward = 0;
   std::int32_t end = STARLING_RUNNING;
-  Ask("step", [&] { return library_->table.step(env_, action, &reward, &end) == 0; });
+  Ask("step", [&] { return library_->Step(env_, action_.data(), &reward, &end) == 0; });
   if (!std::isfinite(reward)) {
     Fail(fmt::format("the reward is {}, which is not finite", reward));
   }
@@ -82,12 +90,12 @@ FrameResult PluginEnv::Step(std::int32_t action, std::span<float> frame) {
                     end));
   }
   const FrameResult result{.reward = reward, .end = static_cast<End>(end), .lives = Lives()};
-  Observe(frame);
+  Show(frame, result.end == End::kTerminated);
   return result;
 }
 
 void PluginEnv::Fields(StateBytes& state) {
-  const starling_env_v1& table = library_->table;
+  const starling_env_v2& table = library_->table;
   state.Tag("plug");
   state.Same(std::string(table.name), "the plug-in's name");
   state(seeds_);
@@ -136,28 +144,73 @@ int PluginEnv::Lives() {
   return lives;
 }
 
-void PluginEnv::Observe(std::span<float> frame) {
+void PluginEnv::Show(std::span<float> frame, bool over) {
   const EnvSpec& spec = library_->spec.env;
   CHECK(frame.size() == spec.row(), "a frame of {}", frame.size());
-  // 1. Call it, with NaN in place of the last frame, so that unwritten values are found.
-  const std::span seen = std::span(seen_).first(frame.size());
+  Observe(frame.first(spec.obs_size()));
+  if (spec.actions.masked) Mask(frame.subspan(spec.obs_size()), over);
+}
+
+void PluginEnv::Observe(std::span<float> values) {
+  // 1. Call it, with NaN in place of the last observation, so that unwritten values are found.
+  const std::span seen = std::span(seen_).first(values.size());
   std::ranges::fill(seen, kUnwritten);
   Ask("observe", [&] { return library_->table.observe(env_, seen_.data()) == 0; });
   const auto touched = [](float v) { return std::bit_cast<std::uint32_t>(v) != kGuardBits; };
   if (std::ranges::any_of(std::span(seen_).subspan(seen.size()), touched)) {
     Fail(fmt::format("observe wrote more than its {} values", seen.size()));
   }
-  // 2. Check the values. Counting can be vectorised, a search cannot. A NaN is outside, too.
-  const auto within = [&](float v) { return v >= spec.low && v <= spec.high; };
-  std::size_t outside = 0;
-  for (const float value : seen) outside += !within(value);
-  if (outside > 0) {
-    const auto bad = std::ranges::find_if_not(seen, within);
-    const std::string which = fmt::format("observed value {} is {}", bad - seen.begin(), *bad);
-    Fail(std::isfinite(*bad) ? fmt::format("{}, outside of {} to {}", which, spec.low, spec.high)
-                             : fmt::format("{}, which is not finite (or was not written)", which));
+  // 2. Check each array by its own bounds.
+  std::span<const float> left = seen;
+  for (const ObservationEntry& entry : library_->entries) {
+    CheckValues(entry, left.first(entry.size()));
+    left = left.subspan(entry.size());
   }
-  std::ranges::copy(seen, frame.begin());
+  std::ranges::copy(seen, values.begin());
+}
+
+// Counting can be vectorised, a search cannot. A NaN is outside, too.
+void PluginEnv::CheckValues(const ObservationEntry& entry, std::span<const float> values) const {
+  const float low = entry.low, high = entry.high;
+  const auto within = [=](float v) { return v >= low && v <= high; };
+  std::size_t outside = 0;
+  for (const float value : values) outside += !within(value);
+  if (outside == 0) return;
+  const auto bad = std::ranges::find_if_not(values, within);
+  const std::string of = entry.name.empty() ? "" : fmt::format(" of \"{}\"", entry.name);
+  const std::string which =
+      fmt::format("observed value {}{} is {}", bad - values.begin(), of, *bad);
+  Fail(std::isfinite(*bad) ? fmt::format("{}, outside of {} to {}", which, low, high)
+                           : fmt::format("{}, which is not finite (or was not written)", which));
+}
+
+void PluginEnv::Mask(std::span<float> mask, bool over) {
+  // 1. Call it, with bytes in place of the last mask that none has.
+  const std::span allowed = std::span(allowed_).first(mask.size());
+  std::ranges::fill(allowed, kUnwrittenByte);
+  Ask("mask", [&] { return library_->table.mask(env_, allowed_.data()) == 0; });
+  const auto touched = [](std::uint8_t byte) { return byte != kGuardByte; };
+  if (std::ranges::any_of(std::span(allowed_).subspan(allowed.size()), touched)) {
+    Fail(fmt::format("mask wrote more than its {} bytes", allowed.size()));
+  }
+  // 2. Check that it is one, and leaves a choice while the episode goes on.
+  const auto bad = std::ranges::find_if(allowed, [](std::uint8_t byte) { return byte > 1; });
+  if (bad != allowed.end()) {
+    Fail(fmt::format("byte {} of the mask is {}, neither 0 nor 1 (or was not written)",
+                     bad - allowed.begin(), *bad));
+  }
+  std::span<const std::uint8_t> left = allowed;
+  for (std::size_t k = 0; !over && k < action_.size(); ++k) {
+    const auto values = left.first(library_->spec.env.actions.counts[k]);
+    if (std::ranges::find(values, 1) == values.end()) {
+      Fail(
+          fmt::format("the mask forbids every value of choice {}: only an episode that has "
+                      "terminated needs none",
+                      k));
+    }
+    left = left.subspan(values.size());
+  }
+  std::ranges::copy(allowed, mask.begin());
 }
 
 void PluginEnv::Fail(const std::string& error) const {

@@ -67,20 +67,22 @@ class PluginFrames final : public FramesHere {
     }
   }
 
-  // An action of a plug-in is one word.
   FrameResult Obey(int i, std::span<const std::int32_t> command, int frames) override {
     PluginEnv& env = envs_[i];
     if (command[0] == kReset) return env.Reset(NextFrame(i));
-    actions_.resize(frames);
+    actions_.resize(frames * command.size());
     sticky_.Play(i, command, actions_);
-    auto action = actions_.begin();
-    return PlayRepeated(repeat(), frames, result(i).lives,
-                        [&] { return env.Step(*action++, NextFrame(i)); });
+    std::span<const std::int32_t> left = actions_;
+    return PlayRepeated(repeat(), frames, result(i).lives, [&] {
+      const auto action = left.first(command.size());
+      left = left.subspan(command.size());
+      return env.Step(action, NextFrame(i));
+    });
   }
 
   StickyActions sticky_;
   std::vector<PluginEnv> envs_;
-  std::vector<std::int32_t> actions_;  // for the frames of one env's Advance
+  std::vector<std::int32_t> actions_;  // (frames, width()), of one env's Advance
 };
 
 WorkerProgram ProgramOf(const EnvConfig& config) {

@@ -1,9 +1,11 @@
 #include "envs/bridge/protocol.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace starling::envs {
@@ -102,6 +104,56 @@ bool ReadActions(const json& actions, EnvSpec& spec) {
   return names.has_value();
 }
 
+// Reads the shape of an array. Returns false if it is none, or too large.
+bool ReadShape(const json& message, int& height, int& width, int& channels) {
+  height = Count(message, "height"), width = Count(message, "width");
+  channels = Count(message, "channels");
+  // Division, because the product of three such counts may overflow.
+  return height >= 1 && width >= 1 && channels >= 1 &&
+         height <= kMaxWorkerNumbers / width / channels;
+}
+
+// The arrays that are observed together; none if there are no "entries". They fill the frame.
+std::optional<std::vector<ObservationEntry>> ReadEntries(const json& list, const FrameSpec& frame) {
+  std::vector<ObservationEntry> entries;
+  if (list.is_null()) return entries;
+  if (!list.is_array() || list.size() == 1 || list.size() > kMaxEntries) return std::nullopt;
+  std::int64_t numbers = 0;
+  for (const json& item : list) {
+    const json& name = At(item, "name");
+    ObservationEntry entry;
+    if (!name.is_string() || !ReadShape(item, entry.height, entry.width, entry.channels)) {
+      return std::nullopt;
+    }
+    const auto low = Finite(At(item, "low")), high = Finite(At(item, "high"));
+    if (!low || !high || *low > *high) return std::nullopt;
+    entry.low = *low, entry.high = *high;
+    entry.name = name.get<std::string>();
+    const bool named = !entry.name.empty() && entry.name.size() <= kMaxEntryName;
+    const bool known =
+        std::ranges::find(entries, entry.name, &ObservationEntry::name) != entries.end();
+    if (!named || known) return std::nullopt;
+    numbers += entry.size();
+    entries.push_back(std::move(entry));
+  }
+  const EnvSpec& env = frame.env;
+  const bool fill = env.height == 1 && env.width == 1 && env.channels == numbers && !frame.bytes;
+  return entries.empty() || fill ? std::optional(std::move(entries)) : std::nullopt;
+}
+
+json EntriesLine(const std::vector<ObservationEntry>& entries) {
+  json list = json::array();
+  for (const ObservationEntry& entry : entries) {
+    list.push_back({{"name", entry.name},
+                    {"height", entry.height},
+                    {"width", entry.width},
+                    {"channels", entry.channels},
+                    {"low", entry.low},
+                    {"high", entry.high}});
+  }
+  return list;
+}
+
 // An infinite bound becomes null.
 json ActionsLine(const EnvSpec& spec) {
   const ActionSpace& actions = spec.actions;
@@ -119,6 +171,7 @@ std::string WorkerSpecLine(const FrameSpec& spec) {
                         {"low", spec.env.low},
                         {"high", spec.env.high},
                         {"actions", ActionsLine(spec.env)},
+                        {"entries", EntriesLine(spec.env.entries)},
                         {"lives", spec.lives},
                         {"saves", spec.saves}};
   return message.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -132,12 +185,9 @@ std::optional<FrameSpec> ReadWorkerSpec(std::string_view line, const std::string
     mistake = error->get<std::string>();
     return std::nullopt;
   }
-  // 1. The shape. Division, because the product of three such counts may overflow.
-  const int height = Count(message, "height"), width = Count(message, "width"),
-            channels = Count(message, "channels");
-  if (height < 1 || width < 1 || channels < 1 || height > kMaxWorkerNumbers / width / channels) {
-    return std::nullopt;
-  }
+  // 1. The shape.
+  int height = 0, width = 0, channels = 0;
+  if (!ReadShape(message, height, width, channels)) return std::nullopt;
   // 2. Bounds and flags.
   const auto low = Finite(At(message, "low")), high = Finite(At(message, "high"));
   const auto bytes = Flag(message, "bytes"), lives = Flag(message, "lives");
@@ -152,7 +202,11 @@ std::optional<FrameSpec> ReadWorkerSpec(std::string_view line, const std::string
                  .bytes = *bytes,
                  .lives = *lives,
                  .saves = Flag(message, "saves").value_or(false)};
-  // 3. Actions. Their mask is a part of the frame.
+  // 3. The arrays in the frame.
+  auto entries = ReadEntries(At(message, "entries"), spec);
+  if (!entries) return std::nullopt;
+  spec.env.entries = *std::move(entries);
+  // 4. Actions. Their mask is a part of the frame.
   if (!ReadActions(At(message, "actions"), spec.env)) return std::nullopt;
   if (spec.env.row() > kMaxWorkerNumbers) return std::nullopt;
   return spec;
@@ -165,8 +219,9 @@ bool SaysReady(std::string_view line) {
 
 bool SameSpec(const FrameSpec& a, const FrameSpec& b) {
   const auto all = [](const FrameSpec& s) {
-    return std::tie(s.env.name, s.env.height, s.env.width, s.env.channels, s.env.actions,
-                    s.env.action_names, s.env.low, s.env.high, s.bytes, s.lives, s.saves);
+    return std::tie(s.env.name, s.env.height, s.env.width, s.env.channels, s.env.entries,
+                    s.env.actions, s.env.action_names, s.env.low, s.env.high, s.bytes, s.lives,
+                    s.saves);
   };
   return all(a) == all(b);
 }

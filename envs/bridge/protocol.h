@@ -10,13 +10,16 @@
 // control socket closes.
 //
 // Starting, one line of JSON each, ended by "\n":
-//   client  {"protocol": 4, "count": k, "seeds": [k integers in [0, 2^63)], "frames": r,
+//   client  {"protocol": 5, "count": k, "seeds": [k integers in [0, 2^63)], "frames": r,
 //            "before": true or false, "lost_life_stops": true or false, ...}
 //           and settings for the kind of worker: "env", "options" (an object), ...
 //   worker  {"height": h, "width": w, "channels": c, "bytes": true or false, "low": x, "high": x,
-//            "actions": a, "lives": true or false, "saves": true}
+//            "actions": a, "entries": [e, ...], "lives": true or false, "saves": true}
 //           frames are (h, w, c), C order, bytes if "bytes", else float32; without "saves" its
-//           state cannot be saved. a is one of
+//           state cannot be saved. Where several arrays are observed together, each is an e,
+//           {"name": "image", "height": h, "width": w, "channels": c, "low": x, "high": x}, and
+//           the frame is (1, 1, n) floats, theirs one after the other; else "entries" may be left
+//           out. a is one of
 //             {"counts": [n, ...], "names": ["NOOP", ...], "masked": true or false}
 //               an action is m choices, each from 0 to its count - 1; names are those of the
 //               values of a single choice, and may be left out: []. If "masked", a frame has a
@@ -67,7 +70,7 @@
 
 namespace starling::envs {
 
-inline constexpr int kWorkerProtocol = 4;
+inline constexpr int kWorkerProtocol = 5;
 inline constexpr int kWorkerControlFd = 3;
 inline constexpr int kWorkerMemoryFd = 4;
 inline constexpr std::size_t kWorkerLineLimit = 4 << 20;  // bytes of a line of JSON

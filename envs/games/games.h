@@ -5,6 +5,7 @@
 #include "envs/games/catch.h"
 #include "envs/games/control_reach.h"
 #include "envs/games/dummy.h"
+#include "envs/games/grid_courier.h"
 #include "envs/games/memory_recall.h"
 #include "envs/games/minatar_asterix.h"
 #include "envs/games/minatar_breakout.h"
@@ -19,6 +20,7 @@
   GAME(ControlReach, "control/reach")       \
   GAME(ControlSteer, "control/steer")       \
   GAME(Dummy, "dummy")                      \
+  GAME(GridCourier, "grid/courier")         \
   GAME(MemoryRecall, "memory/recall")       \
   GAME(MinatarAsterix, "minatar/asterix")   \
   GAME(MinatarBreakout, "minatar/breakout") \

@@ -111,10 +111,10 @@ class Control {
 // The memory shared with the client.
 class Memory {
  public:
-  Memory(int fd, const json& layout, std::size_t count, const Repeat& repeat, std::size_t row)
-      : frames_(repeat.frames),
-        row_(row),
-        at_(LayOut(count, frames_, repeat.keep_before, row * sizeof(float))) {
+  Memory(int fd, const json& layout, std::size_t count, const Repeat& repeat, const EnvSpec& spec)
+      : words_(static_cast<std::size_t>(repeat.frames) * spec.actions.width()),
+        row_(spec.row()),
+        at_(LayOut(count, words_, repeat.keep_before, row_ * sizeof(float))) {
     // Both sides compute the layout; the client's size shows that they agree.
     if (layout.value("size", std::size_t{0}) != at_.size) return;
     void* map = ::mmap(nullptr, at_.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -127,9 +127,9 @@ class Memory {
   Memory& operator=(const Memory&) = delete;
 
   bool mapped() const { return base_ != nullptr; }
-  // An action of a plug-in is one word.
+  // (frames, width())
   std::span<const std::int32_t> commands(std::size_t i) const {
-    return {Column(at_.commands) + i * frames_, frames_};
+    return {Column(at_.commands) + i * words_, words_};
   }
   std::span<float> newest(std::size_t i) const { return {Frame(at_.frames, i), row_}; }
   // The place for the next frame. The newest becomes the one before, if that is kept.
@@ -153,7 +153,7 @@ class Memory {
     return reinterpret_cast<float*>(base_ + offset + i * at_.stride);
   }
 
-  std::size_t frames_, row_;
+  std::size_t words_, row_;
   WorkerMemory at_;
   std::byte* base_ = nullptr;
 };
@@ -174,12 +174,18 @@ Repeat RepeatIn(const json& asked) {
 }
 
 FrameResult Obey(const Memory& memory, const Repeat& repeat, std::size_t i, PluginEnv& env) {
-  const auto commands = memory.commands(i);
-  if (commands[0] == FrameEnvs::kReset) return env.Reset(memory.Next(i));
-  const auto frames = std::ranges::find(commands, FrameEnvs::kSkip) - commands.begin();
-  auto action = commands.begin();
-  return PlayRepeated(repeat, static_cast<int>(frames), memory.lives(i),
-                      [&] { return env.Step(*action++, memory.Next(i)); });
+  auto left = memory.commands(i);
+  if (left[0] == FrameEnvs::kReset) return env.Reset(memory.Next(i));
+  // 1. Count the actions: behind the last is kSkip.
+  const std::size_t width = left.size() / repeat.frames;
+  int frames = 0;
+  while (frames < repeat.frames && left[frames * width] != FrameEnvs::kSkip) ++frames;
+  // 2. Play them.
+  return PlayRepeated(repeat, frames, memory.lives(i), [&] {
+    const auto action = left.first(width);
+    left = left.subspan(width);
+    return env.Step(action, memory.Next(i));
+  });
 }
 
 // The state of all envs with their newest frames.
@@ -240,12 +246,10 @@ int ServePlugin(int control_fd, int memory_fd) {
   }
   // 2. Load the plug-in, make its envs and send their spec.
   std::vector<PluginEnv> envs;
-  std::size_t row = 0;
+  std::shared_ptr<const PluginLibrary> library;
   try {
-    const auto library =
-        std::make_shared<PluginLibrary>(LoadPlugin(asked->value("plugin", std::string())));
+    library = std::make_shared<PluginLibrary>(LoadPlugin(asked->value("plugin", std::string())));
     envs = MakeEnvs(library, asked->value("seeds", std::vector<std::uint64_t>()));
-    row = library->spec.env.row();
     if (!control.WriteText(WorkerSpecLine(library->spec))) {
       throw UserError(library->called + ": its action names are too long together: shorten them");
     }
@@ -257,7 +261,7 @@ int ServePlugin(int control_fd, int memory_fd) {
   const auto layout = control.ReadLine();
   if (!layout) return kExitDone;
   const Repeat repeat = RepeatIn(*asked);
-  const Memory memory(memory_fd, *layout, envs.size(), repeat, row);
+  const Memory memory(memory_fd, *layout, envs.size(), repeat, library->spec.env);
   if (!memory.mapped() || !control.WriteLine({{"ready", true}})) return kExitFailed;
   Play(control, memory, repeat, envs);
   return kExitDone;

@@ -52,6 +52,28 @@ class MaskedEnv final : public envs::VecEnv {
   std::vector<float> seen_;
 };
 
+// A game that says of its numbers that they are several arrays.
+class EntriesEnv final : public envs::VecEnv {
+ public:
+  EntriesEnv(std::unique_ptr<envs::VecEnv> game, std::vector<ObservationEntry> entries)
+      : game_(std::move(game)), spec_(game_->spec()) {
+    spec_.entries = std::move(entries);
+  }
+  const envs::EnvSpec& spec() const override { return spec_; }
+  int size() const override { return game_->size(); }
+  void Reset(std::span<float> observations) override { game_->Reset(observations); }
+  void StepAsync(std::span<const std::int32_t> actions) override { game_->StepAsync(actions); }
+  void StepWait(std::span<float> observations, std::span<float> rewards,
+                std::span<std::uint8_t> terminals) override {
+    game_->StepWait(observations, rewards, terminals);
+  }
+  void TakeEpisodes(std::vector<envs::EpisodeEnd>& out) override { game_->TakeEpisodes(out); }
+
+ private:
+  std::unique_ptr<envs::VecEnv> game_;
+  envs::EnvSpec spec_;
+};
+
 Config Catch(std::vector<std::string> settings) {
   settings.insert(settings.begin(),
                   {"env.name=catch", "actors.envs_per_actor=4", "net.hidden=[24]"});
@@ -140,7 +162,24 @@ TEST(MasksTest, PlayersTakeWhatIsAllowed) {
   }
 }
 
-// ---- bundled games with several choices, and with a box
+// ---- several arrays that are observed together
+
+TEST(EntriesOfEnvTest, RowsThatPassAsTheyAreChangeNoBit) {
+  for (auto way : kWays) {
+    way.insert(way.begin(), {"env.name=control/reach", "actors.envs_per_actor=4"});
+    if (!std::ranges::any_of(way, [](const auto& s) { return s.starts_with("net.layers"); })) {
+      way.emplace_back("net.kind=mlp");
+    }
+    const Config config = ParseConfig("", "test.toml", way);
+    std::vector<ObservationEntry> numbers{{"position", 1, 1, 2}, {"velocity", 1, 1, 2}};
+    for (const char* name : {"x", "y", "time"}) numbers.push_back({.name = name});
+    EXPECT_EQ(Gradients(config, std::make_unique<EntriesEnv>(Game(config), numbers)),
+              Gradients(config, Game(config)))
+        << testing::PrintToString(way);
+  }
+}
+
+// ---- bundled games with several choices, with a box, and with several arrays
 
 // A rollout that is saved and restored goes on to the same bits; so does one in another's place.
 TEST(SpacesTest, ARestoredRolloutGoesOnToTheSameBits) {
@@ -151,6 +190,7 @@ TEST(SpacesTest, ARestoredRolloutGoesOnToTheSameBits) {
       {"env.name=control/reach", "env.time_limit=7", "env.repeat=2"},
       {"env.name=control/steer"},
       {"env.name=control/steer", "env.time_limit=7"},
+      {"env.name=grid/courier", "net.entries=[\"map: conv 4 3x3, relu\", \"time: tanh\"]"},
   };
   for (const auto& game : games) {
     for (const auto& way : kWays) {

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/random.h"
@@ -48,6 +50,16 @@ struct EnvPlayer : EnvBench {
 
 class AnyEnv : public testing::TestWithParam<std::string> {
  protected:
+  // Of an observed number.
+  std::pair<float, float> BoundsOf(std::size_t number) const {
+    for (const ObservationEntry& entry : spec_.entries) {
+      const auto size = static_cast<std::size_t>(entry.size());
+      if (number < size) return {entry.low, entry.high};
+      number -= size;
+    }
+    return {spec_.low, spec_.high};
+  }
+
   EnvSpec spec_ = SpecOf({.name = GetParam()});
 };
 
@@ -66,6 +78,20 @@ TEST_P(AnyEnv, HasASpecThatIsWhole) {
   EXPECT_EQ(env->spec().name, spec_.name);
   EXPECT_EQ(env->spec().obs_size(), spec_.obs_size());
   EXPECT_EQ(env->spec().actions, spec_.actions);
+  EXPECT_EQ(env->spec().entries, spec_.entries);
+}
+
+TEST_P(AnyEnv, ItsEntriesFillTheObservation) {
+  if (spec_.entries.empty()) return;
+  EXPECT_GE(spec_.entries.size(), 2u);
+  EXPECT_EQ(spec_.height * spec_.width, 1);
+  int numbers = 0;
+  std::set<std::string> names;
+  for (const ObservationEntry& entry : spec_.entries) {
+    numbers += entry.size();
+    EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
+  }
+  EXPECT_EQ(numbers, spec_.obs_size());
 }
 
 TEST_P(AnyEnv, WritesEveryValueAndKeepsThemInRange) {
@@ -73,8 +99,10 @@ TEST_P(AnyEnv, WritesEveryValueAndKeepsThemInRange) {
   const auto check = [&](const char* when) {
     for (std::size_t i = 0; i < player.seen.size(); ++i) {
       const float value = player.seen[i];
-      if (i % player.row < static_cast<std::size_t>(spec_.obs_size())) {
-        ASSERT_TRUE(value >= spec_.low && value <= spec_.high) << value << " " << when;
+      const std::size_t number = i % player.row;
+      if (number < static_cast<std::size_t>(spec_.obs_size())) {
+        const auto [low, high] = BoundsOf(number);
+        ASSERT_TRUE(value >= low && value <= high) << value << " " << when;
       } else {
         ASSERT_TRUE(value == 0 || value == 1) << value << " in the mask " << when;
       }

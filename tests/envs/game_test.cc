@@ -55,6 +55,7 @@ static_assert(LargestObserved<Dummy, 3>(20) == 1);
 static_assert(LargestObserved<Catch, 50>(20) == 1);
 static_assert(LargestObserved<ControlReach, 7>(120, -1) == 1);
 static_assert(LargestObserved<ControlSteer, 7, 6>(120, -1) == 1);
+static_assert(LargestObserved<GridCourier, 103>(120) == 1);
 static_assert(LargestObserved<MemoryRecall, 6>(20) == 1);
 static_assert(LargestObserved<ArcadePong, 84 * 84>(12) == 1);
 static_assert(LargestObserved<MinatarAsterix, 400>(30) == 1);

@@ -36,6 +36,24 @@ TEST(Picture, KindsOfFrames) {
   EXPECT_EQ(KindOf(Spec(10, 10, 2, true)), FrameKind::kGrid);
 }
 
+TEST(Picture, OfSeveralArraysTheFirstPictureIsPainted) {
+  FrameSpec spec = Spec(1, 1, 10);
+  spec.env.low = -9, spec.env.high = 9;
+  spec.env.entries = {{"time", 1, 1, 2, -9, 9}, {"map", 2, 1, 2, 0, 1}, {"other", 1, 2, 2, 0, 1}};
+  spec.env.actions = ActionSpace::Choice(2);
+  spec.env.actions.masked = true;
+  EXPECT_EQ(KindOf(spec), FrameKind::kGrid);
+  const std::vector<float> seen = {7, -8, 0, 1, 0, 0, 1, 1, 1, 1, 0, 1};
+  const Image image = PaintFloats(spec, seen);
+  EXPECT_EQ(image, PaintFloats(Spec(2, 1, 2), {0, 1, 0, 0}));
+  EXPECT_EQ(LitChannels(spec, {}, seen), (std::vector<int>{1, -1}));
+  EXPECT_EQ(PaintedSpec(spec).env.row(), 4u);
+  // Without a picture, all numbers.
+  spec.env.entries = {{"a", 1, 1, 4}, {"b", 1, 1, 6}};
+  EXPECT_EQ(KindOf(spec), FrameKind::kVector);
+  EXPECT_EQ(PaintFloats(spec, seen).width, 10);
+}
+
 TEST(Picture, ACellHasTheColorOfItsFirstLitChannel) {
   const Image image = PaintFloats(Spec(1, 4, 3), {0, 0, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0});
   ASSERT_EQ(image.width, 4);

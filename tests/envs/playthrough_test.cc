@@ -28,9 +28,20 @@ constexpr int kLargeHeight = 20;  // of a grid whose rows are shown where they c
 // A row of numbers for a vector, with its mask; for a grid a character per cell: '.' where nothing
 // is, the index of the one channel that is set, or '*' where several are (named below the grid). Of
 // a large grid, only the rows that differ from `before` (empty: all), with their numbers.
+//
+// Several arrays follow each other, each behind its name.
 std::string Picture(const EnvSpec& spec, const std::vector<float>& seen,
                     const std::vector<float>& before) {
   std::string picture, several;
+  auto first = seen.begin();
+  for (const ObservationEntry& entry : spec.entries) {
+    EnvSpec one;
+    one.height = entry.height, one.width = entry.width, one.channels = entry.channels;
+    picture += fmt::format("  {}:{}", entry.name, entry.picture() ? "\n" : "");
+    picture += Picture(one, {first, first + entry.size()}, {});
+    first += entry.size();
+  }
+  if (!spec.entries.empty()) return picture;
   if (spec.height * spec.width == 1) {
     for (const float value : seen) picture += fmt::format(" {:g}", value);
     return " " + picture + "\n";

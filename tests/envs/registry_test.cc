@@ -28,7 +28,7 @@ TEST(Registry, AnUnknownNameIsAnsweredWithTheNearestAndAll) {
   const std::string refusal = RefusalOf("minatar/brekout");
   EXPECT_THAT(refusal, HasSubstr("no env \"minatar/brekout\""));
   EXPECT_THAT(refusal, HasSubstr("did you mean \"minatar/breakout\"?"));
-  EXPECT_THAT(refusal, HasSubstr("control/steer, dummy, memory/recall, minatar/asterix"));
+  EXPECT_THAT(refusal, HasSubstr("dummy, grid/courier, memory/recall, minatar/asterix"));
   for (const std::string& name : EnvNames()) EXPECT_THAT(refusal, HasSubstr(name));
   EXPECT_THAT(RefusalOf("chess"), testing::Not(HasSubstr("did you mean")));
   EXPECT_NE(RefusalOf(""), "");
@@ -74,6 +74,20 @@ TEST(Registry, WhatDoesNotFitTheActionsIsRefusedByItsKey) {
   const EnvConfig reach{.name = "control/reach", .action_bounds = ActionBounds::kTanh};
   EXPECT_EQ(SpecOf(reach).actions.bounds, ActionBounds::kTanh);
   EXPECT_EQ(MakeVecEnv(reach, 1, {})->spec().actions.bounds, ActionBounds::kTanh);
+}
+
+TEST(Registry, WhatTakesAnObservationForOneArrayIsRefusedByItsKey) {
+  const std::pair<const char*, EnvConfig> cases[] = {
+      {"env.stack", {.name = "grid/courier", .stack = 4}},
+      {"env.pixels", {.name = "grid/courier", .pixels = true}},
+      {"env.max_pool", {.name = "grid/courier", .repeat = 2, .max_pool = true}}};
+  for (const auto& [key, config] : cases) {
+    EXPECT_EQ(ErrorOf([&] { SpecOf(config); }),
+              std::string(key) + ": grid/courier observes several arrays, and this is for one " +
+                  "picture; leave it out");
+    EXPECT_THROW(MakeVecEnv(config, 1, {}), UserError) << key;
+  }
+  EXPECT_EQ(SpecOf({.name = "grid/courier", .repeat = 2, .time_limit = 9}).entries.size(), 3u);
 }
 
 TEST(WhyNotOnGpu, IsEmptyForEveryBundledGame) {

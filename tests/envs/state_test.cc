@@ -29,6 +29,12 @@ struct NoSleep final : Sleeper {
   std::int64_t now_ = 0;
 };
 
+// Whether an observation is one array and no mask.
+bool OneArray(const EnvConfig& config) {
+  const EnvSpec spec = SpecOf(config);
+  return !spec.actions.masked && spec.entries.empty();
+}
+
 // Each game bare and in every wrapper that it can have, and the other kinds of envs.
 std::vector<SavedEnv> SavedEnvs() {
   std::vector<SavedEnv> envs;
@@ -41,6 +47,8 @@ std::vector<SavedEnv> SavedEnvs() {
       wrapped.repeat = 3;
       wrapped.sticky_actions = 0.3;
       wrapped.noop_max = 5;
+    }
+    if (OneArray(wrapped)) {
       wrapped.max_pool = true;
       wrapped.stack = 3;
     }
@@ -62,6 +70,9 @@ std::vector<SavedEnv> SavedEnvs() {
     plugin.time_limit = 6;
     plugin.stack = 2;
     envs.push_back(Of(isolate ? "isolated_wrapped" : "plugin_wrapped", plugin));
+  }
+  for (const std::string name : {"levers", "drift"}) {
+    envs.push_back(Of(name, {.name = "plugin:" STARLING_PLUGINS "/" + name + ".so"}));
   }
   envs.push_back({"paced", [](int num_envs, const EnvSeed& seed) -> std::unique_ptr<VecEnv> {
                     EnvConfig config{.name = "catch"};

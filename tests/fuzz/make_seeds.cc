@@ -157,6 +157,20 @@ void MakePlugins(const std::filesystem::path& corpus) {
   make("no_utf_8", 1, 2, 0, "a\0\xff\xc0\0b"s);
   make("endless_name", 1, 1, 0, std::string(70, 'a') + "\0b"s);
   make("many_actions", 1, 65'536, 0, "a\0b"s);
+  // Of version 2: two entries, then two choices or a box of two coordinates.
+  for (const int kind : {STARLING_CHOICES, STARLING_BOX}) {
+    const bool box = kind == STARLING_BOX;
+    std::string table = Bytes(std::uint32_t{2}) +
+                        Bytes(static_cast<std::uint32_t>(sizeof(starling_env_v2))) +
+                        Bytes(std::int32_t{3}) + Bytes(std::int32_t{4}) + Bytes(std::int32_t{2}) +
+                        Bytes(0.0f) + Bytes(1.0f) + Bytes(std::int32_t{2}) + Bytes(std::uint8_t{0});
+    table += Bytes(static_cast<std::uint8_t>(128 | (box ? 4 | 32 : 8 | 16)));  // null pointers
+    table +=
+        Bytes(std::int32_t{2}) + Bytes(std::int16_t{5}) + Bytes(static_cast<std::uint8_t>(kind));
+    for (int k = 0; k < 2; ++k) table += Bytes(std::int32_t{3}) + Bytes(-1.0f) + Bytes(1.0f);
+    Write(corpus / "plugin_spec" / (box ? "second_box" : "second_masked"),
+          table + "robot\0camera\0joints"s);
+  }
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ import struct
 import numpy as np
 import torch
 
-from torch_nets import ACTIONS, ENVS, NETS, SEPARATE, STEPS, forward, shapes_of
+from torch_nets import (ACTIONS, ENTRIES, ENVS, NETS, SEPARATE, STEPS, forward, join, shapes_of,
+                        shapes_of_entries)
 
 HERE = pathlib.Path(__file__).parent
 GAMMA, LAMBDA, VALUE_COEF, ENTROPY = 0.97, 0.8, 0.5, 0.03
@@ -65,13 +66,16 @@ def advantages_of(rewards, terminals, values, bootstrap):
 
 def make_net(name, height, width, channels):
     rng = np.random.default_rng(2024)
-    layers = NETS[name]
-    stack, policy, value = shapes_of(layers, height, width, channels)
+    layers, entries = NETS[name], ENTRIES.get(name, [])
+    below, joined = shapes_of_entries(entries)  # the layers of entries
+    stack, policy, value = shapes_of(layers, *((1, 1, joined) if entries else
+                                               (height, width, channels)))
     # In our order: the layers and both heads, or each head behind its own layers.
-    shapes = [*stack, policy, *stack, value] if name in SEPARATE else [*stack, policy, value]
+    shapes = [*stack, policy, *stack, value] if name in SEPARATE else [*below, *stack, policy, value]
     arrays = [[rng.normal(size=s, scale=(1.5 / np.sqrt(np.prod(s[:-1])) if len(s) > 1 else 0.1))
                .astype(np.float32) for s in of_layer] for of_layer in shapes]
-    for layer, own in zip(layers, arrays):
+    of_entries = [layer for _, _, own in entries for layer in own]
+    for layer, own in zip([*of_entries, *layers], arrays):
         if layer == "layer_norm":
             own[0] += 1
     rows = (STEPS + 1) * ENVS  # the last ENVS rows are the states after the rollout
@@ -84,8 +88,10 @@ def make_net(name, height, width, channels):
     parameters = [[torch.tensor(a, dtype=torch.float64, requires_grad=True) for a in own]
                   for own in arrays]
     observations = torch.tensor(cells, dtype=torch.float64)
-    functional, count = torch.nn.functional, len(layers)
-    policy_at = value_at = forward(layers, parameters[:count], observations, terminals)
+    functional, first, count = torch.nn.functional, len(below), len(below) + len(layers)
+    if entries:
+        observations = join(entries, parameters[:first], observations.flatten(1))
+    policy_at = value_at = forward(layers, parameters[first:count], observations, terminals)
     if name in SEPARATE:
         value_at = forward(layers, parameters[count + 1:-1], observations, terminals)
     policy_weight, policy_bias = parameters[count]
@@ -118,7 +124,9 @@ def make_net(name, height, width, channels):
         "gradient": flat([p.grad.numpy() for own in parameters for p in own]),
     }, {"layers": ", ".join(layers), "steps": STEPS, "envs": ENVS,
         "actions": ACTIONS, "gamma": GAMMA, "lambda": LAMBDA, "value_coef": VALUE_COEF,
-        "entropy": ENTROPY} | ({"critic": "separate"} if name in SEPARATE else {}))
+        "entropy": ENTROPY} | ({"critic": "separate"} if name in SEPARATE else {})
+        | ({"entries": "; ".join(f"{entry} {h} {w} {c}: " + ", ".join(own)
+                                 for entry, (h, w, c), own in entries)} if entries else {}))
 
 
 CLIP, VALUE_CLIP = 0.2, 0.3
@@ -367,6 +375,7 @@ if __name__ == "__main__":
     make_net("gru", height=1, width=1, channels=9)
     make_net("residual", height=7, width=6, channels=2)
     make_net("separate", height=5, width=4, channels=2)
+    make_net("entries", height=1, width=1, channels=91)
     make_losses()
     make_policies()
     make_optimizers()

@@ -17,6 +17,14 @@ NETS = {  # the layers below the heads, as in net.layers
                  "conv 3 2x4/2 same", "relu", "max_pool 2x1", "linear 16", "relu"],
     "separate": ["conv 16 3x3", "relu", "linear 12", "tanh", "gru 16"],
     "deep_lstm": ["conv 16 3x3", "relu", "lstm 7", "relu", "lstm 16", "layer_norm", "relu"],
+    "entries": ["linear 9", "tanh", "gru 6"],
+}
+
+ENTRIES = {  # arrays that are observed together: name, shape, and layers as in net.entries
+    "entries": [("camera", (6, 5, 2), ["conv 4 3x3/2 same", "relu", "residual 3x3", "linear 7",
+                                       "relu"]),
+                ("speed", (1, 1, 3), []), ("touch", (1, 1, 4), ["linear 5", "layer_norm", "tanh"]),
+                ("map", (4, 3, 1), ["conv 3 2x2", "relu"]), ("plan", (2, 3, 2), [])],
 }
 
 
@@ -76,6 +84,16 @@ def shapes_of(layers, height, width, channels):
     return shapes, [(size, ACTIONS), (ACTIONS,)], [(size, 1), (1,)]
 
 
+def shapes_of_entries(entries):
+    """Of the parameters of each layer of each entry; then the width of what they give together."""
+    shapes, width = [], 0
+    for _, shape, layers in entries:
+        own, (out, _), _ = shapes_of(layers, *shape)
+        shapes += own
+        width += out[0]
+    return shapes, width
+
+
 def convolve(x, weight, bias, stride, border):
     """NHWC; our weight (KH, KW, CIN, COUT)."""
     (top, bottom), (left, right) = border
@@ -126,6 +144,16 @@ def forward_step(layers, parameters, x, states):
         else:
             x = {"relu": torch.relu, "tanh": torch.tanh}[kind](x)
     return x.flatten(1)
+
+
+def join(entries, parameters, rows):
+    """Each entry of observations (n, numbers) through its layers, one beside the other."""
+    results, column, layer = [], 0, 0
+    for _, shape, layers in entries:
+        x = rows[:, column:column + int(np.prod(shape))].reshape(-1, *shape)
+        results.append(forward_step(layers, parameters[layer:layer + len(layers)], x, {}))
+        column, layer = column + int(np.prod(shape)), layer + len(layers)
+    return torch.cat(results, 1)
 
 
 def forward(layers, parameters, observations, terminals):

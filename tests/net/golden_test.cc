@@ -31,6 +31,18 @@ struct Golden {
     for (std::string layer; std::getline(layers >> std::ws, layer, ',');) {
       spec.layers.push_back(layer);
     }
+    if (file.metadata().contains("entries")) ReadEntries(file.metadata().at("entries"));
+  }
+  // "NAME HEIGHT WIDTH CHANNELS: LAYER, LAYER; ..."
+  void ReadEntries(const std::string& text) {
+    std::istringstream entries(text);
+    for (std::string one; std::getline(entries >> std::ws, one, ';');) {
+      ObservationEntry entry;
+      std::istringstream words(one);
+      words >> entry.name >> entry.height >> entry.width >> entry.channels;
+      spec.entry_layers.push_back(entry.name + one.substr(one.find(':')));
+      spec.entries.push_back(entry);
+    }
   }
   double Number(const std::string& key) const { return std::stod(file.metadata().at(key)); }
 };
@@ -127,7 +139,7 @@ TEST_P(GoldenTest, Cpu) { Compare(Golden(GetParam()), *MakeCpuBackend(), 1e-5); 
 
 INSTANTIATE_TEST_SUITE_P(Nets, GoldenTest,
                          ::testing::Values("minatar", "mlp", "lstm", "norm", "deep_lstm", "gru",
-                                           "residual", "separate"),
+                                           "residual", "separate", "entries"),
                          [](const auto& net) { return std::string(net.param); });
 
 }  // namespace

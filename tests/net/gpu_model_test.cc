@@ -31,6 +31,16 @@ ModelSpec EveryLayer() {
           .critic = Critic::kSeparate};
 }
 
+// The same observed as a picture and 48 numbers, each with layers of its own.
+ModelSpec OfTwoEntries() {
+  ModelSpec spec = EveryLayer();
+  spec.height = spec.width = 1, spec.channels = 9 * 8 * 3;
+  spec.entries = {{"picture", 7, 8, 3}, {"numbers", 1, 1, 48}};
+  spec.entry_layers = {"picture: conv 8 3x3, relu, residual 3x3", "numbers: linear 8, relu"};
+  spec.layers = {"linear 10", "relu", "gru 8"};
+  return spec;
+}
+
 struct Outputs {
   Floats logits, values, gradient;
   void ExpectNear(const Outputs& expected, double tolerance) const {
@@ -44,9 +54,9 @@ struct Outputs {
 // A net, its outputs and its gradient on random numbers.
 class Learning {
  public:
-  explicit Learning(Backend<float>& backend)
+  explicit Learning(Backend<float>& backend, const ModelSpec& spec = EveryLayer())
       : backend_(backend),
-        model_(MakeModel(EveryLayer(), backend, Batch{.envs = kEnvs, .steps = kSteps})),
+        model_(MakeModel(spec, backend, Batch{.envs = kEnvs, .steps = kSteps})),
         parameters_(There(backend, InitialParameters(model_->layout(), 1))),
         gradient_(model_->layout().size(), backend.memory()),
         dlogits_(kRows * kActions, backend.memory()),
@@ -87,12 +97,15 @@ INSTANTIATE_TEST_SUITE_P(On, GpuModelTest, ::testing::Bool(), testing::LoopsOrGp
 
 TEST_P(GpuModelTest, IsThatOfTheReference) {
   const auto reference = MakeReferenceBackend<float>();
-  Learning(*backend_).Run(1, false).ExpectNear(Learning(*reference).Run(1, false), 1e-5);
+  for (const ModelSpec& spec : {EveryLayer(), OfTwoEntries()}) {
+    Learning on_gpu(*backend_, spec), here(*reference, spec);
+    on_gpu.Run(1, false).ExpectNear(here.Run(1, false), 1e-5);
+  }
 }
 
 // New numbers in the same arrays, five times: done, recorded and three times played.
 TEST_P(GpuModelTest, WhatIsRepeatedIsWhatIsAskedForAnew) {
-  Learning repeated(*backend_), anew(*backend_);
+  Learning repeated(*backend_, OfTwoEntries()), anew(*backend_, OfTwoEntries());
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     EXPECT_EQ(repeated.Run(seed, true), anew.Run(seed, false)) << "round " << seed;
   }

@@ -22,6 +22,14 @@ ModelSpec Listed(std::vector<std::string> layers, int height = 1, int width = 1,
   return spec;
 }
 
+// Of a camera and five numbers.
+ModelSpec OfEntries(std::vector<std::string> entry_layers, std::vector<std::string> layers) {
+  ModelSpec spec = Listed(std::move(layers), 1, 1, 29);
+  spec.entries = {{"camera", 4, 3, 2}, {"joints", 1, 1, 5}};
+  spec.entry_layers = std::move(entry_layers);
+  return spec;
+}
+
 // The layers of each part.
 std::vector<std::vector<std::string>> Cut(const ModelSpec& spec, int stages) {
   std::vector<std::vector<std::string>> all;
@@ -168,6 +176,8 @@ TEST(PartTest, InPiecesTheBackwardPassIsThatOfTheWholeNet) {
       Listed({"linear 6", "tanh", "relu", "linear 4", "relu"}),
       Listed({"residual 3x3", "max_pool 2x2/2 same", "relu", "gru 3", "gru 4"}, 4, 3, 2),
       Listed({"conv 3 2x2 same", "residual 3x2", "residual 1x1", "relu", "linear 5"}, 4, 4, 2),
+      OfEntries({"camera: conv 2 2x2, relu, residual 3x1", "joints: linear 3, tanh"},
+                {"linear 6", "relu", "lstm 3"}),
   };
   const auto backend = MakeReferenceBackend<double>();
   RandomStream random(StreamId{.seed = 71});

@@ -84,6 +84,7 @@ std::string Options(const std::string& name) {
 }
 
 constexpr char kLegend[] = R"(
+shape    HxWxC       rows, columns, channels; joined by "+" where several arrays are observed
 actions  N (NAMES)   one choice of N values; "N x M choices" are made at once
          [LOW, HIGH] bounds of numbers; "masked": observations say which values are allowed
 options  minimal=N   env.action_set = "minimal" leaves the N actions that do something
@@ -128,14 +129,23 @@ std::string ActionsOf(const envs::EnvSpec& spec) {
   return text + (actions.masked ? ", masked" : "");
 }
 
+// "10x10x4"; of several arrays "7x7x2+4+1".
+std::string ShapeOf(const envs::EnvSpec& spec) {
+  std::string text;
+  for (const ObservationEntry& entry : spec.entries) {
+    text += text.empty() ? "" : "+";
+    text += entry.picture() ? fmt::format("{}x{}x{}", entry.height, entry.width, entry.channels)
+                            : fmt::format("{}", entry.channels);
+  }
+  return text.empty() ? fmt::format("{}x{}x{}", spec.height, spec.width, spec.channels) : text;
+}
+
 std::string EnvTable() {
   constexpr std::string_view kRow = "{:<24}{:<10}{:<36}{}\n";
   std::string table = fmt::format(kRow, "name", "shape", "actions", "options");
   for (const std::string& name : envs::EnvNames()) {
     const envs::EnvSpec spec = envs::SpecOf({.name = name});
-    table +=
-        fmt::format(kRow, name, fmt::format("{}x{}x{}", spec.height, spec.width, spec.channels),
-                    ActionsOf(spec), Options(name));
+    table += fmt::format(kRow, name, ShapeOf(spec), ActionsOf(spec), Options(name));
   }
   return table + kLegend;
 }

@@ -53,7 +53,8 @@ void CheckOut(const fs::path& out) {
 // Returns the factor by which raw frames are enlarged. Throws UserError if they would be too large.
 int ScaleFor(const envs::FrameSpec& spec, int scale) {
   const bool vector = KindOf(spec) == envs::FrameKind::kVector;
-  const int side = std::max({spec.env.height, spec.env.width, vector ? spec.env.channels : 1});
+  const envs::EnvSpec painted = PaintedSpec(spec).env;
+  const int side = std::max({painted.height, painted.width, vector ? painted.channels : 1});
   const int chosen = scale > 0 ? scale : std::max(1, kUsualSide / side);
   if (side * chosen <= kMaxSide) return chosen;
   throw UserError(fmt::format("--scale {} makes pictures of more than {} pixels a side; {} at most",

@@ -88,7 +88,7 @@ std::vector<std::string> DensityLines(const Image& image, int columns, int lines
 
 // A cell is two characters wide, because lines are about twice as high as columns are wide.
 std::vector<std::string> LetterLines(const envs::FrameEnvs& envs, int columns, int lines) {
-  const envs::EnvSpec& spec = envs.spec().env;
+  const envs::EnvSpec spec = PaintedSpec(envs.spec()).env;
   const std::vector<int> lit = LitChannels(envs.spec(), envs.bytes(0), envs.floats(0));
   const int scale = std::max(1, std::min(columns / (2 * spec.width), lines / spec.height));
   std::vector<std::string> text;

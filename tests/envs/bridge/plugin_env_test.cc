@@ -4,6 +4,7 @@
 
 #include <array>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,11 @@ std::shared_ptr<const PluginLibrary> Library(const std::string& name) {
   return std::make_shared<PluginLibrary>(LoadPlugin(PluginPath(name)));
 }
 
+// A step of one choice.
+FrameResult StepOne(PluginEnv& env, std::int32_t choice, std::span<float> frame) {
+  return env.Step(std::span(&choice, 1), frame);
+}
+
 // Plays until it fails, for at most 100 episodes; env 7.
 std::string FailureOf(const std::string& name) {
   return ErrorOf([&] {
@@ -32,7 +38,7 @@ std::string FailureOf(const std::string& name) {
     PluginEnv env(library, "env 7", 1);
     for (int episode = 0; episode < 100; ++episode) {
       env.Reset(frame);
-      while (env.Step(0, frame).end == End::kRunning) {
+      while (StepOne(env, 0, frame).end == End::kRunning) {
       }
     }
   });
@@ -84,13 +90,13 @@ TEST(PluginEnv, PlaysAsThePluginSays) {
   EXPECT_THAT(frame, ElementsAre(0, length, 0, 0, 0, 0));
   // Up to the last step the counter goes on.
   for (float step = 1; step < length; ++step) {
-    const FrameResult result = env.Step(1, frame);
+    const FrameResult result = StepOne(env, 1, frame);
     EXPECT_EQ(result.reward, 1);
     EXPECT_EQ(result.end, End::kRunning);
     EXPECT_EQ(result.lives, 1);
     EXPECT_THAT(frame, ElementsAre(step, length, 1, 0, 0, 0));
   }
-  const FrameResult last = env.Step(0, frame);
+  const FrameResult last = StepOne(env, 0, frame);
   EXPECT_EQ(last.reward, 0);
   EXPECT_EQ(last.end, End::kTerminated);
   EXPECT_EQ(last.lives, 0);
@@ -120,7 +126,7 @@ TEST(PluginEnv, AMovedEnvPlaysOn) {
   std::array<float, 6> frame{};
   env.Reset(frame);
   PluginEnv moved(std::move(env));
-  moved.Step(1, frame);
+  StepOne(moved, 1, frame);
   EXPECT_EQ(frame[0], 1);
 }
 

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/config/config.h"
 #include "core/error.h"
 #include "envs/frames.h"
+#include "tests/envs/repeat_fixture.h"
 
 namespace starling::envs {
 
@@ -45,6 +48,32 @@ inline Played PlayOn(FrameEnvs& envs, int turns) {
       commands[static_cast<std::size_t>(i)] = result.end == End::kRunning ? 1 : FrameEnvs::kReset;
       played.seen.push_back(static_cast<float>(result.reward));
       played.seen.push_back(static_cast<float>(result.lives));
+      played.seen.insert(played.seen.end(), envs.floats(i).begin(), envs.floats(i).end());
+    }
+  }
+  return played;
+}
+
+// As PlayOn, with random actions, each played for a single frame.
+inline Played PlayRandomly(FrameEnvs& envs, int turns) {
+  const ActionSpace& space = envs.spec().env.actions;
+  const auto width = static_cast<std::size_t>(space.width());
+  Played played;
+  RandomStream random(StreamId{.seed = 4});
+  std::vector<std::int32_t> commands(static_cast<std::size_t>(envs.size()) * width,
+                                     FrameEnvs::kReset);
+  for (int turn = 0; turn < turns; ++turn) {
+    envs.Advance(commands);
+    for (int i = 0; i < envs.size(); ++i) {
+      const FrameResult& result = envs.result(i);
+      const auto command = std::span(commands).subspan(static_cast<std::size_t>(i) * width, width);
+      if (result.end == End::kRunning) {
+        DrawCommand(space, envs.floats(i), random, command);
+      } else {
+        played.ends.push_back(result.end);
+        command[0] = FrameEnvs::kReset;
+      }
+      played.seen.push_back(static_cast<float>(result.reward));
       played.seen.insert(played.seen.end(), envs.floats(i).begin(), envs.floats(i).end());
     }
   }

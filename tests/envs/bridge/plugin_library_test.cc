@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/envs/bridge/plugin_fixture.h"
+#include "tests/envs/bridge/plugins/counter.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
 
@@ -23,7 +24,8 @@ TEST(LoadPlugin, RefusesATableWithItsMistake) {
   const std::pair<const char*, const char*> cases[] = {
       {"no_symbol", "exports no function starling_env()"},
       {"wrong_null_table", "starling_env() returned null"},
-      {"wrong_version", "abi_version 7, this Starling speaks 1"},
+      {"wrong_version", "abi_version 7, this Starling speaks 1 and 2: build it with"},
+      {"wrong_version_3", "abi_version 3, this Starling speaks 1 and 2: build it with"},
       {"wrong_struct_size", "struct_size is 64 bytes, at least 104 are needed"},
       {"wrong_no_create", "\"create\" is null"},
       {"wrong_no_destroy", "\"destroy\" is null"},
@@ -93,12 +95,11 @@ TEST(LoadPlugin, RefusesWhatIsNoSharedLibraryWithTheLoadersWords) {
 // The oldest table of this version, from a plug-in built before anything was added to it: the
 // memory behind it is not its own.
 TEST(CheckPluginTable, ReadsNothingBehindTheTablesEnd) {
-  starling_env_v1 table = LoadPlugin(PluginPath("counter")).table;
+  starling_env_v1 table = *counter_table();
   table.struct_size = offsetof(starling_env_v1, save);
   std::vector<std::byte> bytes(table.struct_size);
   std::memcpy(bytes.data(), &table, bytes.size());  // the sanitizer watches its end
-  const auto* copy = reinterpret_cast<const starling_env_v1*>(bytes.data());
-  EXPECT_EQ(CheckPluginTable("x", copy).table.step, table.step);
+  EXPECT_EQ(CheckPluginTable("x", bytes.data()).first_step, table.step);
 }
 
 // One that was built when the table ended with `error` plays, and cannot be saved.
@@ -111,22 +112,22 @@ TEST(LoadPlugin, TakesAnOlderShorterTable) {
 
 // A plug-in of a later Starling knows members that we do not.
 TEST(CheckPluginTable, TakesALongerTable) {
-  starling_env_v1 table = LoadPlugin(PluginPath("counter")).table;
+  starling_env_v1 table = *counter_table();
   table.struct_size = 4096;
   const PluginLibrary library = CheckPluginTable("x", &table);
-  EXPECT_EQ(library.table.step, table.step);
+  EXPECT_EQ(library.first_step, table.step);
   EXPECT_EQ(library.table.error, table.error);
 }
 
 TEST(CheckPluginTable, LivesAndErrorMayBeMissing) {
-  starling_env_v1 table = LoadPlugin(PluginPath("counter")).table;
+  starling_env_v1 table = *counter_table();
   table.lives = nullptr;
   table.error = nullptr;
   EXPECT_FALSE(CheckPluginTable("x", &table).spec.lives);
 }
 
 TEST(CheckPluginTable, LimitsAreAllowed) {
-  starling_env_v1 table = LoadPlugin(PluginPath("counter")).table;
+  starling_env_v1 table = *counter_table();
   table.height = 1 << 10, table.width = 1 << 15, table.channels = 2;  // 64 Mi
   const std::vector<const char*> names(65536, "a");
   table.num_actions = 65536;

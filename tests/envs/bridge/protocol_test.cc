@@ -1,5 +1,6 @@
 #include "envs/bridge/protocol.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -82,6 +83,98 @@ TEST(WorkerSpec, IsReadAsItWasWritten) {
   const auto again = ReadWorkerSpec(WorkerSpecLine(*spec), "x", mistake);
   ASSERT_TRUE(again.has_value());
   EXPECT_TRUE(SameSpec(*again, *spec));
+}
+
+// A spec of several arrays, `entries`, in frames of `frame`.
+std::string WithEntries(const std::string& entries,
+                        const std::string& frame = R"("channels": 8, "bytes": false)") {
+  return R"({"height": 1, "width": 1, )" + frame + R"(, "low": 0, "high": 1, "entries": )" +
+         entries + R"(, "actions": {"counts": [2], "names": [], "masked": true}, "lives": false})";
+}
+
+std::string EntryText(const std::string& name, int height, int width, int channels,
+                      const std::string& low = "-1") {
+  return fmt::format(
+      R"({{"name": "{}", "height": {}, "width": {}, "channels": {}, "low": {}, "high": 2.5}})",
+      name, height, width, channels, low);
+}
+
+TEST(WorkerSpec, EntriesAreReadAsTheyWereWritten) {
+  std::string mistake;
+  const std::string longest(kMaxEntryName, 'x');
+  const auto spec = ReadWorkerSpec(
+      WithEntries("[" + EntryText("image", 1, 3, 2) + ", " + EntryText(longest, 1, 1, 1) + ", " +
+                  EntryText("caf\xc3\xa9.0", 1, 1, 1) + "]"),
+      "x", mistake);
+  ASSERT_TRUE(spec.has_value());
+  EXPECT_THAT(spec->env.entries,
+              testing::ElementsAre(ObservationEntry{"image", 1, 3, 2, -1, 2.5f},
+                                   ObservationEntry{longest, 1, 1, 1, -1, 2.5f},
+                                   ObservationEntry{"caf\xc3\xa9.0", 1, 1, 1, -1, 2.5f}));
+  EXPECT_EQ(spec->env.obs_size(), 8);
+  EXPECT_EQ(spec->env.row(), 10u) << "with the mask";
+  auto again = ReadWorkerSpec(WorkerSpecLine(*spec), "x", mistake);
+  ASSERT_TRUE(again.has_value());
+  EXPECT_TRUE(SameSpec(*again, *spec));
+  again->env.entries[1].name = "y";
+  EXPECT_FALSE(SameSpec(*again, *spec));
+}
+
+TEST(WorkerSpec, MalformedEntriesAreRefused) {
+  const std::string four = EntryText("a", 1, 1, 4), b = EntryText("b", 2, 2, 1);
+  ASSERT_TRUE(Reads(WithEntries("[" + four + ", " + b + "]")));
+  const auto without = [&](const std::string& key) {
+    std::string text = b;
+    EXPECT_NE(text.find(key), std::string::npos) << key;
+    return text.erase(text.find(key), key.size());
+  };
+  EXPECT_TRUE(Reads(WithEntries("[]"))) << "one array";
+  EXPECT_TRUE(Reads(WithEntries("null")));
+  for (const std::string& entries : {
+           std::string("{}"),
+           std::string("\"a\""),
+           std::string("8"),
+           std::string("[1, 2]"),
+           "[" + EntryText("a", 1, 1, 8) + "]",  // one is alone
+           "[" + four + ", " + four + "]",       // twice the same name
+           "[" + four + ", " + EntryText("", 1, 1, 4) + "]",
+           "[" + four + ", " + EntryText(std::string(kMaxEntryName + 1, 'x'), 1, 1, 4) + "]",
+           "[" + four + ", " + EntryText("b", 1, 1, 3) + "]",  // do not fill the frame
+           "[" + four + ", " + EntryText("b", 1, 1, 5) + "]",
+           "[" + four + ", " + b + ", " + EntryText("c", 1, 1, 1) + "]",
+           "[" + four + ", " + EntryText("b", 0, 1, 4) + "]",
+           "[" + four + ", " + EntryText("b", -2, -2, 1) + "]",
+           "[" + four + ", " + EntryText("b", 65536, 65536, 1) + "]",
+           "[" + four + ", " + EntryText("b", 2, 2, 1, "3") + "]",  // bounds in no order
+           "[" + four + ", " + EntryText("b", 2, 2, 1, "null") + "]",
+           "[" + four + ", " + without(R"("name": "b", )") + "]",
+           "[" + four + ", " + without(R"(, "channels": 1)") + "]",
+           "[" + four + ", " + without(R"("low": -1, )") + "]",
+           "[" + four + ", " + without(R"(, "high": 2.5)") + "]",
+           "[" + four +
+               R"(, {"name": 4, "height": 1, "width": 1, "channels": 4, "low": 0, "high": 1}])",
+           "[" + four +
+               R"(, {"name": "b", "height": 1, "width": 1, "channels": 4.0, "low": 0, "high": 1}])",
+       }) {
+    EXPECT_FALSE(Reads(WithEntries(entries))) << entries;
+  }
+  const std::string both = "[" + four + ", " + b + "]";
+  EXPECT_FALSE(Reads(WithEntries(both, R"("channels": 8, "bytes": true)")));
+  std::string line = WithEntries(both);
+  EXPECT_FALSE(Reads(line.replace(line.find("\"width\": 1"), 10, "\"width\": 2")));
+}
+
+TEST(WorkerSpec, EntriesAreLimited) {
+  const auto many = [](int count) {
+    std::string entries;
+    for (int i = 0; i < count; ++i) {
+      entries += (i > 0 ? ", " : "") + EntryText(std::to_string(i), 1, 1, 1);
+    }
+    return WithEntries("[" + entries + "]",
+                       fmt::format(R"("channels": {}, "bytes": false)", count));
+  };
+  EXPECT_TRUE(Reads(many(kMaxEntries)));
+  EXPECT_FALSE(Reads(many(kMaxEntries + 1)));
 }
 
 EnvSpec ReadWithActions(const std::string& actions) {

@@ -152,6 +152,7 @@ TEST(EnvTable, EveryBundledEnvHasALine) {
 TEST(EnvTable, SaysShapeActionsAndOptions) {
   const std::string table = EnvTable();
   EXPECT_THAT(table, ContainsRegex("control/reach +1x1x7 +2 numbers in .-1, 1. +-\n"));
+  EXPECT_THAT(table, ContainsRegex("grid/courier +7x7x2.4.1 +5 .stay up down left right. "));
   EXPECT_THAT(table, ContainsRegex("control/steer +1x1x7 +3 x 3 choices, masked +-\n"));
   EXPECT_THAT(table, ContainsRegex("arcade/pong +84x84x1 +3 .noop up down. +-\n"));
   EXPECT_THAT(
