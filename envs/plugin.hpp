@@ -400,9 +400,10 @@ class Exported {
 
   // Optional members: called with 0, the overload with int wins if the class has the member.
   using MaskFunction = std::int32_t (*)(void*, std::uint8_t*);
+  // A member of exactly this type.
   template <class E>
-  static constexpr auto Mask(int)
-      -> decltype(std::declval<E&>().Mask(std::declval<std::uint8_t*>()), MaskFunction{}) {
+  static constexpr auto Mask(int) -> std::enable_if_t<
+      std::is_convertible_v<decltype(&E::Mask), void (E::*)(std::uint8_t*) const>, MaskFunction> {
     static_assert(!Actions::kBox, "a box has no Mask");
     return [](void* env, std::uint8_t* allowed) {
       return Try([&] {
@@ -415,7 +416,25 @@ class Exported {
   }
   template <class E>
   static constexpr MaskFunction Mask(long) {
+    static_assert(!(HasMask<E>(0) && HasCounts<E>(0)), "declare void Mask(std::uint8_t*) const");
     return nullptr;
+  }
+  // Classes that are older than masks may use the name otherwise; those with kCounts are not older.
+  template <class E>
+  static constexpr auto HasMask(int) -> decltype(&E::Mask, true) {
+    return true;
+  }
+  template <class E>
+  static constexpr bool HasMask(long) {
+    return false;
+  }
+  template <class E>
+  static constexpr auto HasCounts(int) -> decltype(std::size(E::kCounts), true) {
+    return true;
+  }
+  template <class E>
+  static constexpr bool HasCounts(long) {
+    return false;
   }
   template <class E>
   static constexpr auto Low(int) -> decltype(float{E::kLow}) {

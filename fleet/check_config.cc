@@ -72,9 +72,9 @@ void CheckMemory(const Config& config, const envs::EnvSpec& env, bool on_gpu,
       {{"actors.envs_per_actor", "actors.count", "actors.unroll"},
        fmt::format(
            "actors.envs_per_actor = {} contradicts actors.count = {} and actors.unroll = {}: "
-           "observations of ({}, {}, {}) would take {:.0f} GiB, and {} {:.0f}",
-           actors.envs_per_actor, actors.count, actors.unroll, env.height, env.width, env.channels,
-           takes, room.name, room.gib)});
+           "observations of {} numbers would take {:.0f} GiB, and {} {:.0f}",
+           actors.envs_per_actor, actors.count, actors.unroll, env.row(), takes, room.name,
+           room.gib)});
 }
 
 constexpr std::uint64_t kOwnFiles = 64, kFilesPerActor = 2;  // of a learner
@@ -156,8 +156,10 @@ std::vector<Contradiction> CheckConfig(const Config& config) {
     CheckMemory(config, env, on_gpu, found);
     Passes("checkpoint.exact", found, [&] { CheckExact(config); });
     const bool fits = Passes("net.kind", found, [&] { results::LayoutOf(config); });
-    if (!fits)
-      found.back().keys.insert(found.back().keys.end(), {"net.layers", "net.kind", "net.hidden"});
+    if (!fits) {
+      found.back().keys.insert(found.back().keys.end(),
+                               {"net.entries", "net.layers", "net.kind", "net.hidden"});
+    }
   }
   Passes("net.precision", found, [&] { CheckPrecision(config); });
 

@@ -178,7 +178,7 @@ std::unique_ptr<Layer<T>> MakeEntries(const PlannedLayer& joined, const LayerCon
   std::vector<typename Entries<T>::Entry> entries;
   for (const PlannedLayer::Entry& entry : joined.entries) {
     LayerContext<T> own = context;
-    own.name = fmt::format("{}.{}.", context.name, entry.name);
+    own.name = fmt::format("{}.{}.{}.", context.name, entries.size(), entry.name);
     entries.push_back({entry.from, entry.to, entry.input, BuildLayers<T>(entry.layers, own)});
   }
   return std::make_unique<Entries<T>>(context, std::move(entries), joined.output.size());
@@ -282,7 +282,8 @@ void CheckLayers(const std::vector<PlannedLayer>& layers, std::int64_t rows, con
     const int gates = GatesOf(kind), size = layer.output.size();
     if (kind == LayerKind::kLinear || IsRecurrent(kind)) {
       // A recurrent layer has another weight of shape (output, gates * output).
-      CheckCounted(std::max(layer.input.size(), size), gates * size, narrower);
+      const int most = IsRecurrent(kind) ? std::max(layer.input.size(), size) : layer.input.size();
+      CheckCounted(most, gates * size, narrower);
     }
     CheckCounted(rows, std::int64_t{gates} * size, kFewerSamples);
     if (IsOfPictures(kind)) CheckPictures(layer, rows);

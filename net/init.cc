@@ -164,7 +164,8 @@ std::vector<float> InitialParameters(const ParameterLayout& layout, std::uint64_
                                      Initialisation init) {
   RandomStream random(StreamId{.seed = seed, .purpose = Purpose::kInit});
   std::vector<float> parameters(layout.size(), 0.0f);
-  std::size_t fan_in = 1;  // of the last weight: each bias follows its weight
+  std::size_t fan_in = 1;    // of the last weight: each bias follows its weight
+  bool after_scale = false;  // and that of a layer norm its scale
   for (const Parameter& parameter : layout.parameters()) {
     const std::string_view name = WithoutPrefix(parameter.name);
     const auto values = std::span(parameters).subspan(parameter.offset, parameter.size);
@@ -181,9 +182,10 @@ std::vector<float> InitialParameters(const ParameterLayout& layout, std::uint64_
       }
     } else if (name.ends_with(".scale")) {
       std::ranges::fill(values, 1.0f);
-    } else if (way == Initialisation::kFanIn && !name.starts_with("norm")) {
+    } else if (way == Initialisation::kFanIn && !after_scale) {
       FillUniform(values, fan_in, random);
     }
+    after_scale = name.ends_with(".scale");
     if (name.starts_with("lstm") && name.ends_with(".bias")) {
       const std::size_t width = parameter.size / 4;
       std::ranges::fill(values.subspan(width, width), 1.0f);  // the forget gate

@@ -87,7 +87,8 @@ class Model {
                         std::span<const T> dvalues, std::span<T> gradient) = 0;
 };
 
-// The parameters are "conv1", "res1", "fc1", "norm1", "lstm1", "gru1" ... bottom up, then "policy"
+// The parameters are "conv1", "res1", "fc1", "norm1", "lstm1", "gru1" ... bottom up (those of entry
+// 0, "camera", before all others, "entries.0.camera.conv1" ...), then "policy"
 // ("policy.3x2" for two choices, "policy.box" or "policy.tanh" for a box, with ".log_std" where its
 // deviations are parameters) and "value", in the shapes of net/op_args.h. With a separate critic:
 // the layers, "policy", the critic's layers ("critic.conv1" ...), "value". `backend` must outlive

@@ -122,9 +122,11 @@ constexpr const char* kEntriesKey = "net.entries";
 // Reads "LAYER, LAYER ..." of the entry `name`.
 std::vector<LayerSpec> ReadEntry(const std::string& name, std::string_view list) {
   std::vector<LayerSpec> layers;
-  for (std::size_t begin; (begin = list.find_first_not_of(' ')) != std::string_view::npos;) {
-    list.remove_prefix(begin);
+  if (list.find_first_not_of(' ') == std::string_view::npos) return layers;
+  for (bool more = true; more;) {
+    list.remove_prefix(std::min(list.find_first_not_of(' '), list.size()));
     const std::size_t comma = list.find(',');
+    more = comma != std::string_view::npos;
     layers.push_back(ParseLayer(std::string(list.substr(0, comma)), kEntriesKey));
     if (IsRecurrent(layers.back().kind)) {
       RefuseEntries(
@@ -132,7 +134,7 @@ std::vector<LayerSpec> ReadEntry(const std::string& name, std::string_view list)
                       "entries; put it into net.layers",
                       layers.back().text, name));
     }
-    list = comma == std::string_view::npos ? "" : list.substr(comma + 1);
+    if (more) list.remove_prefix(comma + 1);
   }
   return layers;
 }

@@ -70,7 +70,9 @@ WorkerProgram ProgramOf(const EnvConfig& config, const std::string& python) {
           .settings = {{"env", id},
                        {"options", OptionsOf(config)},
                        {"most_numbers", kMaxWorkerNumbers},
-                       {"most_actions", kMaxWorkerActions}},
+                       {"most_actions", kMaxWorkerActions},
+                       {"most_entries", kMaxEntries},
+                       {"longest_name", kMaxEntryName}},
           .name = config.name};
 }
 

@@ -8,7 +8,6 @@ SKIP = -1  # in the place of an action: it is left out
 LARGEST = 3.4028234663852886e38  # of float32
 CHOICES = "values in all choices together"
 MASK = "action_mask"
-MOST_ENTRIES, LONGEST_NAME = 256, 63  # of core/observation_entry.h; a name's bytes
 
 
 class Mistake(Exception):
@@ -247,18 +246,19 @@ def entries_of(spaces, space, path=()):
     return found or [(path, space)]
 
 
-def check_names(names):
-    if len(names) > MOST_ENTRIES:
-        raise Mistake(f"its observations hold {len(names)} entries; Starling takes at most "
-                      f"{MOST_ENTRIES}: join some into one Box")
+def check_names(names, most, longest):
+    """Raises Mistake about names of entries, of which there may be `most`, of `longest` bytes."""
+    if len(names) > most:
+        raise Mistake(f"its observations hold {len(names)} entries; Starling takes at most {most}: "
+                      "join some into one Box")
     known = set()
     for name in names:
         size = len(name.encode(errors="surrogatepass"))
         if not name:
             raise Mistake("its observations hold an entry without a name; give its key one")
-        if size > LONGEST_NAME:
+        if size > longest:
             raise Mistake(f'its observations hold "{line(name)}", a name of {size} bytes; Starling '
-                          f"takes at most {LONGEST_NAME}: shorten its keys")
+                          f"takes at most {longest}: shorten its keys")
         if not name.isprintable():
             raise Mistake(f"its observations hold {name!a}, a name that cannot be printed; change "
                           "its keys")
@@ -288,11 +288,12 @@ class Observations:
     mask of the actions.
 
     A Dict or Tuple of several arrays is a frame (1, 1, n) of float32, theirs one after the other.
-    `counts`: of the values of each choice, or None for a box.
+    `counts`: of the values of each choice, or None for a box; `settings`: those of the client.
     """
 
-    def __init__(self, gymnasium, numpy, space, counts, most):
+    def __init__(self, gymnasium, numpy, space, counts, settings):
         spaces, self.numpy, self.counts = gymnasium.spaces, numpy, []
+        most = settings["most_numbers"]
         # 1. Take the mask out. What is "observation" beside it and nothing else is all of it.
         found, top = entries_of(spaces, space), 0
         if holds_mask(gymnasium, space, counts):
@@ -305,7 +306,7 @@ class Observations:
         self.paths = [path for path, _ in found]
         self.names = [".".join(str(key) for key in path[top:]) for path in self.paths]
         if len(found) > 1:
-            check_names(self.names)
+            check_names(self.names, settings["most_entries"], settings["longest_name"])
         self.arrays = [
             array_of(spaces, numpy, part, name, most) for name, (_, part) in zip(self.names, found)
         ]

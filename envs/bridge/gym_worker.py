@@ -243,7 +243,7 @@ def start(settings):
     envs += [make(gymnasium, name, options) for _ in seeds[1:]]
     if told:
         envs = [mask_to_observation(gymnasium, env, counts) for env in envs]
-    observations = Observations(gymnasium, numpy, envs[0].observation_space, counts, most)
+    observations = Observations(gymnasium, numpy, envs[0].observation_space, counts, settings)
     send({
         **observations.spec(), "actions": actions.spec(bool(observations.counts)),
         "lives": lives_of(envs[0]) is not None,

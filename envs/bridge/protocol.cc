@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/text.h"
+
 namespace starling::envs {
 namespace {
 
@@ -129,7 +131,8 @@ std::optional<std::vector<ObservationEntry>> ReadEntries(const json& list, const
     if (!low || !high || *low > *high) return std::nullopt;
     entry.low = *low, entry.high = *high;
     entry.name = name.get<std::string>();
-    const bool named = !entry.name.empty() && entry.name.size() <= kMaxEntryName;
+    const bool named =
+        !entry.name.empty() && entry.name.size() <= kMaxEntryName && IsOneLine(entry.name);
     const bool known =
         std::ranges::find(entries, entry.name, &ObservationEntry::name) != entries.end();
     if (!named || known) return std::nullopt;

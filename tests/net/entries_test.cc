@@ -105,10 +105,45 @@ TEST(EntriesTest, ParametersAreCalledByTheirEntry) {
     if (p.name.ends_with(".weight")) names.push_back(p.name);
   }
   EXPECT_EQ(names,
-            (Texts{"entries.camera.conv1.weight", "entries.camera.fc1.weight", "fc1.weight",
-                   "policy.weight", "critic.entries.camera.conv1.weight",
-                   "critic.entries.camera.fc1.weight", "critic.fc1.weight", "value.weight"}));
+            (Texts{"entries.0.camera.conv1.weight", "entries.0.camera.fc1.weight", "fc1.weight",
+                   "policy.weight", "critic.entries.0.camera.conv1.weight",
+                   "critic.entries.0.camera.fc1.weight", "critic.fc1.weight", "value.weight"}));
   EXPECT_EQ(model->layout().Find("fc1.weight").shape, (std::vector<std::int64_t>{4 + 5, 6}));
+}
+
+// Dots in names, and the inner layers of a residual one, make no two parameters alike.
+TEST(EntriesTest, EveryParameterHasANameOfItsOwn) {
+  const auto backend = MakeReferenceBackend<float>();
+  ModelSpec spec = Robot();
+  spec.entries = {{"x", 4, 3, 2}, {"x.res1", 1, 1, 5}};
+  spec.entry_layers = {"x: residual 3x3", "x.res1: conv 4 1x1"};
+  EXPECT_NO_THROW(MakeModel(spec, *backend, {}));
+}
+
+// The weights of entries in another order are those of another net.
+TEST(EntriesTest, TheirOrderIsInTheFingerprint) {
+  const auto backend = MakeReferenceBackend<float>();
+  const auto fingerprint = [&](const std::vector<ObservationEntry>& entries) {
+    ModelSpec spec = Robot({"camera: linear 5"});
+    spec.entries = entries;
+    return MakeModel(spec, *backend, {})->layout().fingerprint();
+  };
+  EXPECT_NE(fingerprint({{"camera", 4, 3, 2}, {"joints", 1, 1, 5}}),
+            fingerprint({{"joints", 1, 1, 5}, {"camera", 4, 3, 2}}));
+}
+
+TEST(EntriesTest, FirstWeightsAreThoseOfLayersEverywhere) {
+  const auto backend = MakeReferenceBackend<float>();
+  const auto model = MakeModel(Robot({"camera: layer_norm, linear 4"}), *backend, {});
+  const auto first = InitialParameters(model->layout(), 1, Initialisation::kFanIn);
+  const auto of = [&](const char* name) {
+    const Parameter& p = model->layout().Find(name);
+    return std::vector(first.begin() + static_cast<std::ptrdiff_t>(p.offset),
+                       first.begin() + static_cast<std::ptrdiff_t>(p.offset + p.size));
+  };
+  EXPECT_THAT(of("entries.0.camera.norm1.scale"), ::testing::Each(1.0f));
+  EXPECT_THAT(of("entries.0.camera.norm1.bias"), ::testing::Each(0.0f));
+  EXPECT_THAT(of("entries.0.camera.fc1.bias"), ::testing::Each(::testing::Ne(0.0f)));
 }
 
 // A whole net in double against central differences, with everything around the entries.

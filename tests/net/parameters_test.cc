@@ -173,6 +173,7 @@ TEST(InitialParametersTest, HeadsScalesAndForgetGatesAreTheSameInEveryWay) {
 // The layers of a separate critic begin as those of the actor do.
 TEST(InitialParametersTest, ACriticIsNamedForNothing) {
   ParameterLayout layout;
+  layout.Add("critic.norm1.scale", {32});
   layout.Add("critic.norm1.bias", {32});
   layout.Add("critic.lstm1.input_weight", {16, 32});
   layout.Add("critic.lstm1.bias", {32});

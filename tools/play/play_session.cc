@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "core/error.h"
 #include "envs/registry.h"
@@ -13,7 +14,19 @@
 namespace starling::play {
 namespace {
 
-constexpr int kTextRows = 2;
+// The entries that are no picture: "order 0 1 0 0  time 0.87".
+std::string RowsOf(const envs::FrameEnvs& frame) {
+  std::string text;
+  std::span<const float> left = frame.floats(0);
+  for (const ObservationEntry& entry : frame.spec().env.entries) {
+    const auto values = left.first(static_cast<std::size_t>(entry.size()));
+    left = left.subspan(values.size());
+    if (entry.picture()) continue;
+    text += (text.empty() ? "" : "  ") + entry.name;
+    for (const float value : values) text += fmt::format(" {:.3g}", value);
+  }
+  return text;
+}
 
 EnvConfig WithRawFrames(EnvConfig config) {
   config.pixels = false;
@@ -165,12 +178,14 @@ std::string PlaySession::Help() const {
 
 std::vector<std::string> PlaySession::Lines(Palette palette, int columns, int rows) const {
   columns = std::max(1, columns);
-  const int lines = std::max(1, rows - kTextRows);
   const envs::FrameEnvs& frame = stage_->shown();
+  std::vector<std::string> below{Status(), Help()};
+  if (!frame.spec().env.entries.empty()) below.insert(below.begin(), RowsOf(frame));
+  const int lines = std::max(1, rows - static_cast<int>(below.size()));
   std::vector<std::string> text = palette == Palette::kNone
                                       ? PlainLines(frame, columns, lines)
                                       : ColorLines(Paint(frame, 0), palette, columns, lines);
-  for (std::string line : {Status(), Help()}) {
+  for (std::string& line : below) {
     line.resize(std::min(line.size(), static_cast<std::size_t>(columns)));
     text.push_back(std::move(line));
   }

@@ -139,6 +139,7 @@ TEST(WorkerSpec, MalformedEntriesAreRefused) {
            "[" + four + ", " + four + "]",       // twice the same name
            "[" + four + ", " + EntryText("", 1, 1, 4) + "]",
            "[" + four + ", " + EntryText(std::string(kMaxEntryName + 1, 'x'), 1, 1, 4) + "]",
+           "[" + four + ", " + EntryText("b\\n", 1, 1, 4) + "]",
            "[" + four + ", " + EntryText("b", 1, 1, 3) + "]",  // do not fill the frame
            "[" + four + ", " + EntryText("b", 1, 1, 5) + "]",
            "[" + four + ", " + b + ", " + EntryText("c", 1, 1, 1) + "]",

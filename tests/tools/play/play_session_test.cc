@@ -33,6 +33,15 @@ TEST(PlaySession, PlaysWhatThePersonPresses) {
   EXPECT_EQ(session.steps(), 3);
 }
 
+TEST(PlaySession, RowsThatAreObservedStandBelowThePicture) {
+  const PlaySession session(Named("grid/courier"), 1);
+  const std::vector<std::string> lines = session.Lines(Palette::kNone, 100, 10);
+  ASSERT_EQ(lines.size(), 7u + 3);
+  EXPECT_EQ(lines[3].substr(6, 2), "aa") << lines[3];
+  EXPECT_THAT(lines[7], testing::ContainsRegex("^order( [01]){4}  time 1$"));
+  EXPECT_THAT(lines[8], StartsWith("grid/courier  score 0"));
+}
+
 TEST(PlaySession, AnEpisodeThatIsOverIsShownUntilTheSpaceBar) {
   PlaySession session(Named("catch"), 1);
   int now = 0;
