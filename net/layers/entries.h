@@ -64,7 +64,7 @@ class Entries final : public Layer<T> {
   T* Input(std::size_t i, int row) {
     return inputs_[i].data() + std::int64_t{row} * entries_[i].input.size();
   }
-  // The input of layer k of entry i; of the last but one, its result.
+  // The input of layer k of entry i; behind the last layer, its result.
   const T* Below(std::size_t i, std::size_t k, int row) {
     return k == 0 ? Input(i, row) : entries_[i].layers[k - 1]->output(row);
   }
@@ -96,7 +96,7 @@ class Entries final : public Layer<T> {
   }
 
   std::vector<Entry> entries_;
-  std::vector<Buffer<T>> inputs_;  // (rows, in) of each entry that has layers
+  std::vector<Buffer<T>> inputs_;  // (rows, in) of each entry; empty without layers
 };
 
 }  // namespace starling::net
