@@ -36,7 +36,7 @@ struct Image {
   friend bool operator==(const Image&, const Image&) = default;
 };
 
-// The shape and bounds of what is painted of a frame. Without entries if one of them is painted.
+// The spec of the array that Paint shows: of several arrays the first picture, else the frame.
 FrameSpec PaintedSpec(const FrameSpec& spec);
 
 enum class FrameKind { kPicture, kGrid, kVector };
@@ -50,7 +50,7 @@ Image Paint(const FrameSpec& spec, std::span<const std::uint8_t> bytes,
 // The newest frame of env `env`.
 Image Paint(const FrameEnvs& envs, int env);
 
-// (H, W) of what is painted: the first lit channel of every cell of a grid, or -1 if none is lit.
+// The first lit channel of every cell of a grid, or -1 if none is lit. (H, W) of PaintedSpec.
 std::vector<int> LitChannels(const FrameSpec& spec, std::span<const std::uint8_t> bytes,
                              std::span<const float> floats);
 

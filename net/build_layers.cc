@@ -233,7 +233,7 @@ void PlanChain(const Chain& chain, const std::vector<LayerSpec>& specs, Features
   }
 }
 
-// The layers of each entry, and the row of what they give.
+// Plans the layers of each entry. Their outputs, one after the other, are that of the plan.
 PlannedLayer PlanEntries(const ModelSpec& spec) {
   PlannedLayer joined;
   joined.spec.kind = LayerKind::kEntries;
@@ -241,6 +241,7 @@ PlannedLayer PlanEntries(const ModelSpec& spec) {
   int from = 0;
   std::int64_t to = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
+    // 1. Its columns in both rows.
     const ObservationEntry& entry = spec.entries[i];
     const Features input{entry.height, entry.width, entry.channels};
     joined.entries.push_back({.name = entry.name,
@@ -248,6 +249,7 @@ PlannedLayer PlanEntries(const ModelSpec& spec) {
                               .to = static_cast<int>(to),
                               .input = input,
                               .layers = {}});
+    // 2. Its layers.
     std::vector<PlannedLayer>& layers = joined.entries.back().layers;
     PlanChain({spec, &entry, all[i].listed ? "net.entries" : nullptr}, all[i].layers, input,
               layers);

@@ -115,29 +115,33 @@ bool ReadShape(const json& message, int& height, int& width, int& channels) {
          height <= kMaxWorkerNumbers / width / channels;
 }
 
-// The arrays that are observed together; none if there are no "entries". They fill the frame.
+// One of the arrays that are observed together.
+std::optional<ObservationEntry> ReadEntry(const json& item) {
+  ObservationEntry entry;
+  const json& name = At(item, "name");
+  const auto low = Finite(At(item, "low")), high = Finite(At(item, "high"));
+  if (!name.is_string() || !low || !high || *low > *high) return std::nullopt;
+  if (!ReadShape(item, entry.height, entry.width, entry.channels)) return std::nullopt;
+  entry.low = *low, entry.high = *high;
+  entry.name = name.get<std::string>();
+  const bool named =
+      !entry.name.empty() && entry.name.size() <= kMaxEntryName && IsOneLine(entry.name);
+  return named ? std::optional(std::move(entry)) : std::nullopt;
+}
+
+// All of them; none if there are no "entries". They fill the frame.
 std::optional<std::vector<ObservationEntry>> ReadEntries(const json& list, const FrameSpec& frame) {
   std::vector<ObservationEntry> entries;
   if (list.is_null()) return entries;
   if (!list.is_array() || list.size() == 1 || list.size() > kMaxEntries) return std::nullopt;
   std::int64_t numbers = 0;
   for (const json& item : list) {
-    const json& name = At(item, "name");
-    ObservationEntry entry;
-    if (!name.is_string() || !ReadShape(item, entry.height, entry.width, entry.channels)) {
-      return std::nullopt;
-    }
-    const auto low = Finite(At(item, "low")), high = Finite(At(item, "high"));
-    if (!low || !high || *low > *high) return std::nullopt;
-    entry.low = *low, entry.high = *high;
-    entry.name = name.get<std::string>();
-    const bool named =
-        !entry.name.empty() && entry.name.size() <= kMaxEntryName && IsOneLine(entry.name);
-    const bool known =
-        std::ranges::find(entries, entry.name, &ObservationEntry::name) != entries.end();
-    if (!named || known) return std::nullopt;
-    numbers += entry.size();
-    entries.push_back(std::move(entry));
+    auto entry = ReadEntry(item);
+    if (!entry) return std::nullopt;
+    const auto known = std::ranges::find(entries, entry->name, &ObservationEntry::name);
+    if (known != entries.end()) return std::nullopt;
+    numbers += entry->size();
+    entries.push_back(*std::move(entry));
   }
   const EnvSpec& env = frame.env;
   const bool fill = env.height == 1 && env.width == 1 && env.channels == numbers && !frame.bytes;

@@ -82,7 +82,8 @@ struct Arrays {
   std::vector<const char*> names;
 };
 
-// What `first` has, and what the input has more. `pointers`: bits that make an array null.
+// A table with the numbers and functions of `first`; the input has its other numbers. A bit of
+// `pointers` makes an array null.
 starling_env_v2 SecondIn(fuzz::Input& input, const starling_env_v1& first, std::uint8_t pointers,
                          Arrays& arrays) {
   starling_env_v2 table{};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "core/error.h"
 #include "envs/registry.h"
@@ -180,7 +181,7 @@ std::vector<std::string> PlaySession::Lines(Palette palette, int columns, int ro
   columns = std::max(1, columns);
   const envs::FrameEnvs& frame = stage_->shown();
   std::vector<std::string> below{Status(), Help()};
-  if (!frame.spec().env.entries.empty()) below.insert(below.begin(), RowsOf(frame));
+  if (std::string seen = RowsOf(frame); !seen.empty()) below.insert(below.begin(), std::move(seen));
   const int lines = std::max(1, rows - static_cast<int>(below.size()));
   std::vector<std::string> text = palette == Palette::kNone
                                       ? PlainLines(frame, columns, lines)

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <string>
 
 #include "core/config/config.h"
@@ -10,6 +11,7 @@
 #include "envs/bridge/bridge.h"
 #include "envs/registry.h"
 #include "tests/support/error_of.h"
+#include "tests/support/temp_dir.h"
 
 namespace starling::envs {
 
@@ -47,3 +49,23 @@ inline std::string NoGym(const std::string& id) {
     const std::string why = ::starling::envs::NoGym(id); \
     if (!why.empty()) GTEST_SKIP() << why;               \
   } while (false)
+
+namespace starling::envs {
+
+// Tests of envs that a Python module of the user's own registers.
+class GymModuleTest : public testing::Test {
+ protected:
+  GymModuleTest(const char* file, const char* text) : file_(file), text_(text) {}
+  void SetUp() override {
+    STARLING_NEEDS_GYM("CartPole-v1");
+    dir_.Write(file_, text_);
+    ASSERT_EQ(::setenv("PYTHONPATH", dir_.path().c_str(), 1), 0);
+  }
+  void TearDown() override { ::unsetenv("PYTHONPATH"); }
+
+ private:
+  const char *const file_, *const text_;
+  TempDir dir_;
+};
+
+}  // namespace starling::envs

@@ -1,9 +1,8 @@
-// Spaces of observations of Gymnasium's envs: what is observed of each, what is refused.
+// What Starling observes of each of Gymnasium's spaces, and which spaces it refuses.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <string>
@@ -15,7 +14,6 @@
 #include "tests/envs/bridge/gym_fixture.h"
 #include "tests/envs/env_bench.h"
 #include "tests/envs/repeat_fixture.h"
-#include "tests/support/temp_dir.h"
 
 namespace starling::envs {
 namespace {
@@ -135,16 +133,11 @@ gymnasium.register("Observed-v0", Observed)
 gymnasium.register("Poles-v0", Poles)
 )";
 
-class GymObservations : public testing::Test {
+class GymObservations : public GymModuleTest {
  protected:
-  void SetUp() override {
-    STARLING_NEEDS_GYM("CartPole-v1");
-    dir_.Write("starling_observed.py", kObservedSpaces);
-    ASSERT_EQ(::setenv("PYTHONPATH", dir_.path().c_str(), 1), 0);
-  }
-  void TearDown() override { ::unsetenv("PYTHONPATH"); }
+  GymObservations() : GymModuleTest("starling_observed.py", kObservedSpaces) {}
 
-  // `more`: further options, as in R"(, "told": true)".
+  // The env gets the options {"kind": kind} and those of `more`: R"(, "told": true)".
   static EnvConfig Config(const std::string& kind, const std::string& more = "") {
     return GymConfig("starling_observed:Observed-v0",
                      fmt::format(R"({{"kind": "{}"{}}})", kind, more));
@@ -155,7 +148,6 @@ class GymObservations : public testing::Test {
     EXPECT_THAT(error, testing::StartsWith(env)) << kind;
     return error.substr(std::min(error.size(), env.size()));
   }
-  // Begins an episode of `kind`.
   void Begin(const std::string& kind, const std::string& more = "") {
     frames_ = MakeGymFrames(Config(kind, more), 1, {});
     frames_->Advance(std::vector<std::int32_t>{FrameEnvs::kReset});
@@ -175,7 +167,6 @@ class GymObservations : public testing::Test {
   }
 
   std::unique_ptr<FrameEnvs> frames_;
-  TempDir dir_;
 };
 
 constexpr float kFloatMax = std::numeric_limits<float>::max();

@@ -1,9 +1,8 @@
-// Spaces of actions of Gymnasium's envs, and masks: what an env gets, what is observed, what is
-// refused.
+// Which actions an env of Gymnasium gets, which masks of them Starling sees, and which spaces of
+// actions it refuses.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <string>
@@ -15,7 +14,6 @@
 #include "tests/envs/bridge/gym_fixture.h"
 #include "tests/envs/env_bench.h"
 #include "tests/envs/repeat_fixture.h"
-#include "tests/support/temp_dir.h"
 
 namespace starling::envs {
 namespace {
@@ -89,14 +87,9 @@ class Spaces(gymnasium.Env):
 gymnasium.register("Spaces-v0", Spaces)
 )";
 
-class GymSpaces : public testing::Test {
+class GymSpaces : public GymModuleTest {
  protected:
-  void SetUp() override {
-    STARLING_NEEDS_GYM("CartPole-v1");
-    dir_.Write("starling_spaces.py", kSpaces);
-    ASSERT_EQ(::setenv("PYTHONPATH", dir_.path().c_str(), 1), 0);
-  }
-  void TearDown() override { ::unsetenv("PYTHONPATH"); }
+  GymSpaces() : GymModuleTest("starling_spaces.py", kSpaces) {}
 
   static EnvConfig Config(const std::string& options) {
     return GymConfig("starling_spaces:Spaces-v0", options);
@@ -113,7 +106,6 @@ class GymSpaces : public testing::Test {
   const ActionSpace& actions() const { return frames_->spec().env.actions; }
 
   std::unique_ptr<FrameEnvs> frames_;
-  TempDir dir_;
 };
 
 TEST_F(GymSpaces, ChoicesAreAnArrayOfTheirShapeAndDtype) {
