@@ -15,35 +15,42 @@ Player::Player(const Config& config, std::span<const float> weights, envs::VecEn
       greedy_(greedy),
       weights_(weights),
       backend_(net::MakeCpuBackend()),
-      model_(net::MakeModel<float>(ModelSpecOf(config, env.spec()), *backend_, {.envs = count_})) {
-  CHECK(weights.size() == model_->layout().size(), "{} weights", weights.size());
-  Begin(model_->observations(), seed, Purpose::kEval);
+      model_(net::MakeModel<float>(ModelSpecOf(config, env.spec()), *backend_, {.envs = count_})),
+      layout_(WithSums(model_->layout(), config, env.spec())) {
+  CHECK(weights.size() == layout_.size(), "{} weights", weights.size());
+  normalizer_.emplace(config, env.spec(), layout_, *backend_, net::Batch{.envs = count_});
+  Begin(seed, Purpose::kEval);
 }
 
 Player::Player(envs::VecEnv& env, std::uint64_t seed)
     : env_(env), count_(env.size()), unseen_(static_cast<std::size_t>(count_) * env.spec().row()) {
-  Begin(unseen_, seed, Purpose::kAction);
+  Begin(seed, Purpose::kAction);
 }
 
-void Player::Begin(std::span<float> observations, std::uint64_t seed, Purpose purpose) {
+std::span<float> Player::Rows() {
+  if (!model_) return unseen_;
+  return normalizer_->rows().empty() ? model_->observations() : normalizer_->rows();
+}
+
+void Player::Begin(std::uint64_t seed, Purpose purpose) {
   const auto n = static_cast<std::size_t>(count_);
   const envs::EnvSeed streams{seed, kPlayerSlot, 0};
   for (std::size_t i = 0; i < n; ++i) streams_.emplace_back(streams.Stream(i, purpose));
   rewards_.resize(n);
   actions_.resize(n * static_cast<std::size_t>(env_.spec().actions.width()));
   terminals_.resize(n);
-  env_.Reset(observations);
+  env_.Reset(Rows());
 }
 
 void Player::Step(std::vector<envs::EpisodeEnd>& ended) {
   if (model_) {
     Act();
-    env_.Step(actions_, model_->observations(), rewards_, terminals_);
+    env_.Step(actions_, Rows(), rewards_, terminals_);
     std::ranges::copy(terminals_, model_->resets().begin());
     model_->Carry(0);
   } else {
     ActAtRandom();
-    env_.Step(actions_, unseen_, rewards_, terminals_);
+    env_.Step(actions_, Rows(), rewards_, terminals_);
   }
   env_.TakeEpisodes(ended);
 }
@@ -60,7 +67,8 @@ void Player::ActAtRandom() {
 }
 
 void Player::Act() {
-  model_->Forward(weights_, 0);
+  normalizer_->Standardize(weights_, {.envs = count_}, model_->observations());
+  model_->Forward(weights_.first(layout_.trained()), 0);
   if (greedy_) {
     net::GreedyActions(count_, model_->policy(), model_->logits(), actions_);
     return;

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "actors/normalizer.h"
 #include "core/config/config.h"
 #include "core/random.h"
 #include "envs/env.h"
@@ -32,7 +34,8 @@ class Player {
   void Step(std::vector<envs::EpisodeEnd>& ended);
 
  private:
-  void Begin(std::span<float> observations, std::uint64_t seed, Purpose purpose);
+  std::span<float> Rows();  // for the next observations
+  void Begin(std::uint64_t seed, Purpose purpose);
   void Act();
   void ActAtRandom();
 
@@ -42,8 +45,10 @@ class Player {
   std::span<const float> weights_;
   std::unique_ptr<net::Backend<float>> backend_;
   std::unique_ptr<net::Model<float>> model_;  // null: random actions
-  std::vector<float> unseen_;                 // (envs, observation); without a model
-  std::vector<RandomStream> streams_;         // one per environment
+  net::ParameterLayout layout_;
+  std::optional<Normalizer> normalizer_;
+  std::vector<float> unseen_;          // (envs, observation); without a model
+  std::vector<RandomStream> streams_;  // one per environment
   std::vector<float> rewards_;
   std::vector<std::int32_t> actions_;
   std::vector<std::uint8_t> terminals_;

@@ -78,10 +78,13 @@ Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t life, R
                   ? std::move(groups)
                   : MakeEnvs(config, replica_, {config.run.seed, slot, life}, between_steps_)),
       model_(MakeNet(config, replica_, groups_, {.envs = envs_, .steps = unroll_ + 2})),
+      layout_(WithSums(model_->layout(), config, spec())),
+      normalizer_(config, spec(), layout_, *replica_.backend,
+                  {.envs = envs_, .steps = unroll_ + 2}),
       minibatches_(
           MakeMinibatches(config, spec(), *replica_.backend, {config.run.seed, slot, life})),
       memory_(replica_.backend->memory()),
-      weights_(model_->layout().size(), memory_),
+      weights_(layout_.size(), memory_),
       loss_weights_(1, memory_),
       action_streams_(Size(envs_), memory_),
       actions_(Size(unroll_ * envs_) * Size(spec().actions.width()), memory_),
@@ -93,7 +96,7 @@ Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t life, R
       dvalues_(Size(Samples()), memory_),
       moments_(1, memory_),
       report_(1, memory_),
-      gradient_(memory_.on_host() ? 0 : model_->layout().size(), memory_) {
+      gradient_(memory_.on_host() ? 0 : layout_.size(), memory_) {
   int first = 0;
   for (const auto& group : groups_) firsts_.push_back(std::exchange(first, first + group->size()));
   CHECK(first == envs_, "{} of {} envs", first, envs_);
@@ -114,7 +117,8 @@ net::Block Rollout::BlockOf(int t, int group) const {
 }
 
 std::span<float> Rollout::Rows(const net::Block& block) {
-  return Of(model_->observations(), block, spec().row());
+  const std::span<float> rows = normalizer_.rows();
+  return Of(rows.empty() ? model_->observations() : rows, block, spec().row());
 }
 
 std::span<std::uint8_t> Rollout::Resets(const net::Block& block) {
@@ -193,7 +197,7 @@ RolloutGradient Rollout::Gradient(std::uint64_t use, double entropy, std::span<f
 void Rollout::SendWeights() {
   Round(config_.wire.weights, weights_.host.span());
   Write<float>(memory_, weights_.span(), weights_.host.span());
-  model_->TakeWeights(weights_.host.span());
+  model_->TakeWeights(weights_.host.span().first(layout_.trained()));
 }
 
 // An unroll begins with the last observation of the one before and the net's memory of that time.
@@ -203,6 +207,7 @@ void Rollout::Carry() {
   if (!std::exchange(played_, false)) return;
   Copy<float>(memory_, Rows(AllOf(0)), Rows(AllOf(unroll_)));
   Copy<std::uint8_t>(memory_, Resets(AllOf(0)), Resets(AllOf(unroll_)));
+  normalizer_.Carry(unroll_);
   model_->Carry(unroll_ - 1);
 }
 
@@ -241,11 +246,11 @@ void Rollout::ComputeGradient(std::uint64_t use, std::span<float> to) {
     minibatches_->Choose(use);
     if (minibatches_->NeedsProximal(use)) {
       Repeat(NumberOf(Recording::kProximal),
-             [&] { minibatches_->ForwardProximal(weights_.span(), played); });
+             [&] { minibatches_->ForwardProximal(NetWeights(), played); });
     }
   }
   Repeat(NumberOf(Recording::kGradient), [&, to] {
-    minibatches_ ? minibatches_->Forward(weights_.span(), played) : Advantages();
+    minibatches_ ? minibatches_->Forward(NetWeights(), played) : Advantages();
     net::Model<float>& model = minibatches_ ? minibatches_->model() : *model_;
     net::Samples<float> samples{
         .taken = actions_.data(), .advantages = advantages_.data(), .returns = returns_.data()};
@@ -270,9 +275,15 @@ void Rollout::ComputeGradient(std::uint64_t use, std::span<float> to) {
                   .report = &report.loss});
     // 3. The backward pass over these samples, then clipping.
     const int steps = minibatches_ ? minibatches_->model_steps() : unroll_;
-    model.Backward(weights_.span(), steps, dlogits_.span(), dvalues_.span(), to);
-    backend.ClipByGlobalNorm(to.size(), config_.optimizer.clip_norm, to.data(), &report.norm);
+    const auto trained = to.first(layout_.trained());
+    model.Backward(NetWeights(), steps, dlogits_.span(), dvalues_.span(), trained);
+    backend.ClipByGlobalNorm(trained.size(), config_.optimizer.clip_norm, to.data(), &report.norm);
   });
+  // 4. The sums of the unroll, with its first gradient.
+  if (layout_.trained() == layout_.size()) return;
+  Clear(memory_, to.subspan(layout_.trained()));
+  if (use > 0) return;
+  Repeat(NumberOf(Recording::kSums), [&, to] { normalizer_.Sum(unroll_, Samples(), to); });
 }
 
 void Rollout::Fetch(std::span<float> gradient) {
@@ -302,6 +313,7 @@ void Rollout::Fields(StateBytes& state) {
   ArrayFields(state, memory_, Rows(AllOf(0)));
   ArrayFields(state, memory_, Resets(AllOf(0)));
   model_->CarriedFields(state);
+  normalizer_.Fields(state);
   if (minibatches_) minibatches_->Fields(state);
   for (const auto& group : groups_) group->Fields(state);
 }

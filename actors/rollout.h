@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "actors/minibatches.h"
+#include "actors/normalizer.h"
 #include "actors/replica.h"
 #include "core/config/config.h"
 #include "core/memory.h"
@@ -75,7 +76,7 @@ class Rollout {
           EnvGroups groups, std::function<void()> between_steps = {});
   ~Rollout();
 
-  const net::ParameterLayout& layout() const { return model_->layout(); }
+  const net::ParameterLayout& layout() const { return layout_; }  // WithSums'
   // For the log: ", in 2 stages, on the NVIDIA H100, games too"; "" for one stage on the processor.
   std::string where() const;
   bool on_gpu() const { return replica_.gpu != nullptr; }
@@ -139,6 +140,8 @@ class Rollout {
   };
 
   void SendWeights();
+  void Forward(const net::Block& block, int before);
+  std::span<const float> NetWeights() { return weights_.span().first(layout_.trained()); }
   // The unroll (unroll.cc).
   void Unroll();
   void TakeTurns();
@@ -159,7 +162,7 @@ class Rollout {
   std::int64_t WaitedNs() const;
   net::Block BlockOf(int t, int group) const;
   net::Block AllOf(int t) const { return {.step = t, .envs = envs_}; }
-  std::span<float> Rows(const net::Block& block);           // observations (envs, H, W, C)
+  std::span<float> Rows(const net::Block& block);           // as the envs give them: (envs, row)
   std::span<std::uint8_t> Resets(const net::Block& block);  // (envs): an episode begins here
   // The rows of `block` in an array (steps, B, width).
   template <class T>
@@ -169,7 +172,7 @@ class Rollout {
   }
 
   // Numbers of recordings: 0 is a whole unroll, then come its turns, then these.
-  enum class Recording : int { kKeep, kGradient, kProximal };
+  enum class Recording : int { kKeep, kGradient, kProximal, kSums };
   int Samples() const { return minibatches_ ? minibatches_->samples() : unroll_ * envs_; }
   int NumberOf(Recording recording) const {
     return 1 + (unroll_ + 1) * static_cast<int>(groups_.size()) + static_cast<int>(recording);
@@ -184,6 +187,8 @@ class Rollout {
   EnvGroups groups_;
   std::vector<int> firsts_;  // the first env of each group
   std::unique_ptr<net::Model<float>> model_;
+  const net::ParameterLayout layout_;
+  Normalizer normalizer_;
   std::unique_ptr<Minibatches> minibatches_;  // nullptr: one gradient, of the activations of acting
   Memory& memory_;                            // the replica's, of all buffers below
 

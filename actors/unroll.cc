@@ -60,7 +60,9 @@ void Rollout::Observe(int t, int group) {
   envs::VecEnv& env = *groups_[Index(group)];
   const net::Block now = BlockOf(t, group), before = BlockOf(t - 1, group);
   const auto ends = Of(terminals_.span(), before);
-  env.StepWait(Rows(now), Of(rewards_.span(), before), ends);
+  const auto rewards = Of(rewards_.span(), before);
+  env.StepWait(Rows(now), rewards, ends);
+  normalizer_.Scale(weights_.span(), before, Resets(before), rewards);
   Copy<std::uint8_t>(memory_, Resets(now), ends);
   if (!env.truncated().empty()) ForwardFinals(t - 1, group);
 }
@@ -68,8 +70,13 @@ void Rollout::Observe(int t, int group) {
 // A net in one part acts here, so that a GPU records both as one; a net in stages does in Finish.
 void Rollout::Act(int t, int group) {
   const net::Block block = BlockOf(t, group);
-  model_->Forward(weights_.span(), block);
+  Forward(block, t - 1);
   if (!staged_ && t < unroll_) Sample(block);
+}
+
+void Rollout::Forward(const net::Block& block, int before) {
+  normalizer_.Standardize(weights_.span(), block, model_->observations());
+  model_->Forward(NetWeights(), block, before);
 }
 
 std::span<std::int32_t> Rollout::ActionsOf(const net::Block& block) {
@@ -104,7 +111,7 @@ void Rollout::ForwardFinals(int t, int group) {
     const std::size_t size = end.observation.size();
     Write<float>(memory_, Rows(spare).subspan(Index(end.env) * size, size), end.observation);
   }
-  model_->Forward(weights_.span(), spare, t);
+  Forward(spare, t);
 }
 
 void Rollout::AddFinals(int t, int group) {

@@ -135,6 +135,12 @@ class WatchedBackend final : public net::Backend<float> {
   void MaskLogits(const net::MaskLogitsArgs<float>& args) override {
     Watch("mask", args.n, 0, [&] { inner_->MaskLogits(args); });
   }
+  void Standardize(const net::StandardizeArgs<float>& args) override {
+    Watch("standardized", args.n, 0, [&] { inner_->Standardize(args); });
+  }
+  void SumMoments(const net::SumMomentsArgs<float>& args) override {
+    Watch("moments", args.n, 0, [&] { inner_->SumMoments(args); });
+  }
 
   // Those above the net separate its passes.
   void SampleActions(const net::SampleActionsArgs<float>& args) override {

@@ -19,7 +19,7 @@ list(TRANSFORM core PREPEND core/)
 starling_bare_glob(envs envs . games wrappers)
 list(FILTER envs EXCLUDE REGEX "/(picture|trace|trace_file)\\.cc$")  # for people and for recordings
 starling_bare_glob(net net . checks)
-set(actors minibatches.cc pipeline.cc replica.cc rollout.cc stage.cc staged_net.cc unroll.cc)
+set(actors minibatches.cc normalizer.cc pipeline.cc replica.cc rollout.cc stage.cc staged_net.cc unroll.cc)
 list(TRANSFORM actors PREPEND actors/)
 starling_bare_glob(bench bench bare)
 

@@ -16,7 +16,7 @@ namespace starling::fleet {
 // The state of the run when a child ends.
 struct RunPoint {
   bool ending = false;       // the supervisor is ending the run
-  bool complete = false;     // all steps are done
+  bool complete = false;     // learner::RunGoal is reached
   bool dismissed = false;    // the learner has sent its actors home
   bool last_status = false;  // the learner has sent its last status line
   bool worked = false;       // a learner has reported, or the slot has had a gradient accepted

@@ -67,7 +67,7 @@ class Supervisor {
       : options_(options),
         log_(log),
         console_(console),
-        policy_(options.limits, options.actors, options.facts.steps, options.resume,
+        policy_(options.limits, options.actors, options.facts.goal, options.resume,
                 (options.run_dir / "log").string(), options.evaluates),
         history_(options.facts, options.actors, NowMs()),
         signals_(io_),

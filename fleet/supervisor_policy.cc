@@ -9,10 +9,11 @@
 #include "core/error.h"
 
 namespace starling::fleet {
-SupervisorPolicy::SupervisorPolicy(const PolicyLimits& limits, int actors, std::uint64_t run_steps,
-                                   bool resume, std::string log_path, bool evaluates)
+SupervisorPolicy::SupervisorPolicy(const PolicyLimits& limits, int actors,
+                                   const learner::RunGoal& goal, bool resume, std::string log_path,
+                                   bool evaluates)
     : limits_(limits),
-      run_steps_(run_steps),
+      goal_(goal),
       resume_(resume),
       log_path_(std::move(log_path)),
       actors_(static_cast<std::size_t>(actors)),

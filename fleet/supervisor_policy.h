@@ -43,6 +43,7 @@
 #include "fleet/evaluator_policy.h"
 #include "fleet/redo_policy.h"
 #include "fleet/supervisor_actions.h"
+#include "learner/run_goal.h"
 #include "learner/run_status.h"
 #include "monitor/run_history.h"
 #include "results/summary.h"
@@ -53,8 +54,8 @@ class SupervisorPolicy {
  public:
   // `actors` may be 0: then all of them are started elsewhere. Messages refer to `log_path`.
   // `evaluates`: an evaluator runs beside the fleet.
-  SupervisorPolicy(const PolicyLimits& limits, int actors, std::uint64_t run_steps, bool resume,
-                   std::string log_path, bool evaluates = false);
+  SupervisorPolicy(const PolicyLimits& limits, int actors, const learner::RunGoal& goal,
+                   bool resume, std::string log_path, bool evaluates = false);
 
   Actions Start(std::int64_t now_ms);
   Actions OnStatus(std::int64_t now_ms, const learner::RunStatus& status);
@@ -121,7 +122,7 @@ class SupervisorPolicy {
 
   // The learner has not reported in this life.
   bool LearnerStarts() const { return learner_.alive && !learner_.since_ms; }
-  bool Complete() const { return status_ && status_->steps >= run_steps_; }
+  bool Complete() const { return status_ && goal_.Reached(*status_); }
   RunPoint Point(bool worked) const;
   void BringUpFleet(bool resume, Actions& out);
   void BringUpActor(int slot, Actions& out);
@@ -146,7 +147,7 @@ class SupervisorPolicy {
   std::vector<int> LivingActors() const;  // slots
 
   const PolicyLimits limits_;
-  const std::uint64_t run_steps_;
+  const learner::RunGoal goal_;
   const bool resume_;
   const std::string log_path_;
   std::vector<Actor> actors_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "fleet/learner_command.h"
 #include "fleet/run_log.h"
 #include "fleet/supervisor.h"
+#include "learner/run_goal.h"
 #include "learner/storage/start.h"
 #include "monitor/console.h"
 #include "results/eval_results.h"
@@ -82,15 +84,25 @@ Plan PlanResume(const TrainOptions& options) {
   return plan;
 }
 
-// Returns the steps of a resumed run that has all it should have, else 0.
-std::uint64_t StepsIfComplete(const Plan& plan) {
-  if (!plan.resume) return 0;
+// Returns the sentence about a resumed run that has come to what it should, else "".
+std::string IfComplete(const Plan& plan) {
+  if (!plan.resume) return "";
   const std::optional<results::RunResult> earlier = results::ReadSummary(plan.run_dir);
-  const std::uint64_t wanted = plan.config.run.steps;
-  const bool complete =
-      earlier && earlier->training.steps >= wanted &&
-      results::IsCheckpointOf(plan.run_dir / earlier->training.checkpoint, wanted);
-  return complete ? earlier->training.steps : 0;
+  if (!earlier) return "";
+  const learner::RunStatus& status = earlier->training;
+  const learner::RunGoal goal = learner::GoalOf(plan.config);
+  const std::uint64_t steps = std::min(goal.steps, status.steps);
+  if (!goal.Reached(status) || !results::IsCheckpointOf(plan.run_dir / status.checkpoint, steps)) {
+    return "";
+  }
+  if (status.steps >= goal.steps) {
+    return fmt::format("{} is complete ({} steps); to go on, raise --set run.steps=...",
+                       plan.run_dir.string(), Grouped(status.steps));
+  }
+  return fmt::format(
+      "{} is complete ({}); to go on, raise --set run.until_return=... or set it to "
+      "\"never\"",
+      plan.run_dir.string(), goal.Describe(status));
 }
 
 // Removes the files that killed learners left behind, this run's included.
@@ -150,7 +162,7 @@ monitor::RunFacts FactsOf(const Config& config) {
           .seed = config.run.seed,
           .bound = config.staleness.bound,
           .drop = config.staleness.on_exceed == OnExceed::kDrop,
-          .steps = config.run.steps,
+          .goal = learner::GoalOf(config),
           .actors = static_cast<int>(config.actors.count)};
 }
 
@@ -224,9 +236,8 @@ int RunTrain(const TrainOptions& options) {
   const fs::path actor = ProgramIn(ProgramDir(), "starling-actor");
   Plan plan = options.resume ? PlanResume(options) : PlanNew(options);
   monitor::Console console(STDERR_FILENO, StyleFor(options.progress));
-  if (const std::uint64_t steps = StepsIfComplete(plan); steps > 0) {
-    console.Print(fmt::format("{} is complete ({} steps); to go on, raise --set run.steps=...",
-                              plan.run_dir.string(), Grouped(steps)));
+  if (const std::string complete = IfComplete(plan); !complete.empty()) {
+    console.Print(complete);
     return kExitDone;
   }
 

@@ -72,8 +72,8 @@ Engine::Engine(const Config& config, const Start& start, wire::SnapshotWriter& s
                 .term = term_,
                 .after = start.journal},
                {.discard = !options_.journal}),
-      pipeline_(config_, CutOut(start.state, options_.slice), snapshot, journal_, counters_,
-                options_.on_progress),
+      pipeline_(config_, CutOut(start.state, options_.slice), options_.trained, snapshot, journal_,
+                counters_, options_.on_progress),
       pace_(options_.exact && options_.redo ? config.checkpoint.redo_s
                                             : std::numeric_limits<double>::infinity()) {
   if (options_.exact) pipeline_.SeekCuts();
@@ -137,7 +137,12 @@ Engine::Receipt Engine::Receive(Received gradient) {
   wire::Outcome outcome = CheckContent(gradient, *sender);
   if (outcome == wire::Outcome::kNone) {
     Count(gradient.body);
+    std::vector<wire::Episode> episodes = gradient.body.episodes;
     outcome = Hold(std::move(gradient), *sender);
+    // Its update counts them. After the last update nothing does: what has ended the run stays.
+    if (outcome != wire::Outcome::kNone && !over()) {
+      for (const wire::Episode& episode : episodes) counters_.AddEpisode(episode);
+    }
   } else if (outcome != wire::Outcome::kDuplicate) {
     Revoke(record.slot, record.grant);
   }
@@ -201,7 +206,7 @@ wire::Outcome Engine::CheckContent(Received& gradient, Member& sender) const {
     gradient.tensor = *std::move(loan);
   }
   const net::FiniteNorm norm =
-      gradient.norm ? *gradient.norm : net::CheckFinite(gradient.tensor.values);
+      gradient.norm ? *gradient.norm : net::CheckFinite(gradient.tensor.values, options_.trained);
   if (!norm.finite || !std::isfinite(gradient.other_square)) return wire::Outcome::kNotFinite;
   const double whole = gradient.other_square > 0
                            ? std::sqrt(norm.norm * norm.norm + gradient.other_square)
@@ -236,7 +241,6 @@ wire::Outcome Engine::Hold(Received gradient, Member& sender) {
 }
 
 void Engine::Count(const wire::Gradient& gradient) {
-  for (const wire::Episode& episode : gradient.episodes) counters_.AddEpisode(episode);
   counters_.episodes_cut += gradient.episodes_cut;
   counters_.envs_replaced += gradient.envs_replaced;
   actor_times_ += TimesOf(gradient);

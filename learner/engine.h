@@ -42,14 +42,15 @@ namespace starling::learner {
 UnrollStatus TimesOf(const wire::Gradient& gradient);
 
 struct EngineOptions {
-  std::filesystem::path run_dir;  // for the journal
-  std::uint64_t fingerprint = 0;  // of the parameter layout
-  std::uint32_t session = 1;      // differs with every start of a learner (wire::Header)
-  wire::Slice slice;              // of the weights that this process applies
-  bool exact = false;             // checkpoints are cuts
-  bool redo = false;              // if exact: the updates behind one can be redone
-  bool sum_ahead = false;         // Pipeline::SumAhead
-  bool journal = true;            // false: another process journals the same updates
+  std::filesystem::path run_dir;   // for the journal
+  std::uint64_t fingerprint = 0;   // of the parameter layout
+  std::uint32_t session = 1;       // differs with every start of a learner (wire::Header)
+  wire::Slice slice;               // of the weights that this process applies
+  std::size_t trained = SIZE_MAX;  // its floats before the running sums (ApplierSpec)
+  bool exact = false;              // checkpoints are cuts
+  bool redo = false;               // if exact: the updates behind one can be redone
+  bool sum_ahead = false;          // Pipeline::SumAhead
+  bool journal = true;             // false: another process journals the same updates
   // Whether the run's journal lacks records; empty: that of this engine.
   std::function<bool()> journal_broken{};
   Pipeline::Mean mean{};  // where gradients are added up elsewhere; see Pipeline

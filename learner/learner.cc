@@ -82,6 +82,8 @@ void Learner::Loop() {
 // `begun`: all shards had started.
 void Learner::End(bool begun) {
   const bool over = engine_.over();
+  const std::string reached = over ? GoalOf(config_).Describe(engine_.Status()) : "";
+  if (!reached.empty()) LogInfo("{}", reached);
   std::error_code ignored;
   std::filesystem::remove(endpoint_file(), ignored);
   // 1. A cut needs the states of the actors. If nothing was applied since the cut that the run goes
@@ -91,7 +93,8 @@ void Learner::End(bool begun) {
   // 2. Report first, so that the supervisor replaces none of the actors that leave now.
   reporter_.Report(StatusReporter::Moment::kDismissed, times_, keeper_.newest());
   membership_.Dismiss(over ? wire::LeaveReason::kRunOver : wire::LeaveReason::kShuttingDown,
-                      over                ? "all steps are done"
+                      !reached.empty()    ? reached
+                      : over              ? "all steps are done"
                       : watch_.hopeless() ? "training cannot go on"
                                           : "the learner was told to stop");
   // 3. The last checkpoint may take its time.
@@ -167,7 +170,7 @@ void Learner::Handle(wire::Envelope envelope) {
       const bool gradient = arrived->decoded && decoded.header.kind == wire::Kind::kGradient;
       if (!gradient || shards_) return;
       arrived->tensor = decoded.Widened();
-      arrived->norm = net::CheckFinite(arrived->tensor.values);
+      arrived->norm = net::CheckFinite(arrived->tensor.values, trained_);
     };
     return checks_.Run(check, dispatch);
   }
@@ -180,8 +183,10 @@ void Learner::Handle(wire::Envelope envelope) {
         sender && sender->buffers ? sender->buffers->Lend(gradient->buffer - 1) : std::nullopt;
     if (!loan) return dispatch();
     arrived->tensor = *std::move(loan);
-    return checks_.Run([arrived] { arrived->norm = net::CheckFinite(arrived->tensor.values); },
-                       dispatch);
+    const auto check = [this, arrived] {
+      arrived->norm = net::CheckFinite(arrived->tensor.values, trained_);
+    };
+    return checks_.Run(check, dispatch);
   }
   // 3. The last message of an actor waits for its gradients.
   const bool leave = arrived->decoded && std::holds_alternative<wire::Leave>(message.body);

@@ -151,7 +151,8 @@ class Learner {
 
   const Config config_;
   const net::ParameterLayout layout_;
-  const wire::Slice slice_;  // of the weights that this process owns: all, or that of shard 0
+  const wire::Slice slice_;    // of the weights that this process owns: all, or that of shard 0
+  const std::size_t trained_;  // its floats before the running sums
   const std::optional<std::uint64_t> cut_at_start_;  // version of the cut that it goes on from
   const LearnerOptions options_;
   const SteadyClock steady_clock_;

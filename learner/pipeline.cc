@@ -30,8 +30,9 @@ wire::SnapshotMeta MetaOf(const Config& config, std::uint32_t term, std::uint64_
 
 }  // namespace
 
-Pipeline::Pipeline(const Config& config, TrainingState state, wire::SnapshotWriter& snapshot,
-                   JournalWriter& journal, Counters& counters, std::function<void()> on_progress)
+Pipeline::Pipeline(const Config& config, TrainingState state, std::size_t trained,
+                   wire::SnapshotWriter& snapshot, JournalWriter& journal, Counters& counters,
+                   std::function<void()> on_progress)
     : config_(config),
       term_(state.term),
       journal_(journal),
@@ -40,6 +41,7 @@ Pipeline::Pipeline(const Config& config, TrainingState state, wire::SnapshotWrit
       steps_(state.steps),
       optimizer_step_(state.optimizer_step),
       taken_(state.version),
+      return_reached_(ReturnReached()),
       checkpoint_s_(counters.seconds),
       lr_(LearningRate(config.optimizer, config.run.steps, state.steps,
                        static_cast<std::uint64_t>(config.samples_per_unroll()))),
@@ -47,7 +49,8 @@ Pipeline::Pipeline(const Config& config, TrainingState state, wire::SnapshotWrit
       applier_(MakeApplier(config.learner.apply,
                            {.threads = static_cast<int>(config.learner.threads),
                             .optimizer = MakeOptimizerSpec(config.optimizer),
-                            .size = state.weights.size()},
+                            .size = state.weights.size(),
+                            .trained = trained},
                            state.weights, state.optimizer_state, snapshot,
                            MetaOf(config, state.term, state.version, state.steps),
                            std::move(on_progress))) {}
@@ -74,12 +77,17 @@ bool Pipeline::MayLaunch() const {
          });
 }
 
+bool Pipeline::ReturnReached() const {
+  return config_.run.until_return != kNever &&
+         GoalOf(config_).ReturnReached(counters_.episodes, counters_.mean_return());
+}
+
 void Pipeline::Launch(const Judge::Update& decided) {
   auto pending = std::make_unique<InFlightUpdate>();
   UpdateRecord record{.version = decided.version};
   const bool merged = decided.gradients.size() > 1;
 
-  // 1. Take the held gradients, in the order of their sum, and count their staleness.
+  // 1. Take the held gradients, in the order of their sum, and count their staleness and episodes.
   std::vector<Contribution> contributions;
   std::uint64_t samples = 0, steps = 0;
   pending->oldest_base = decided.version;
@@ -101,6 +109,7 @@ void Pipeline::Launch(const Judge::Update& decided) {
     samples += gradient.body.samples;
     steps += gradient.steps;
     counters_.staleness.Add(staleness);
+    for (const wire::Episode& episode : gradient.body.episodes) counters_.AddEpisode(episode);
     if (config_.reuses_data()) counters_.data_age.Add(decided.version - 1 - gradient.body.played);
   }
   ++counters_.updates;
@@ -111,6 +120,7 @@ void Pipeline::Launch(const Judge::Update& decided) {
   lr_ = LearningRate(config_.optimizer, config_.run.steps, steps_, steps) *
         LrScale(config_.optimizer, samples);
   const std::uint64_t before = std::exchange(steps_, steps_ + steps);
+  return_reached_ = ReturnReached();
 
   // 3. Describe the update: the mean of its gradients, weighted by their samples.
   Update& update = pending->update;
@@ -134,6 +144,7 @@ void Pipeline::Launch(const Judge::Update& decided) {
   pending->part = std::move(part_);
   update.lr = lr_;
   update.scale = DampingScale(config_.staleness, contributions);
+  update.samples = samples;
   update.optimizer_step = ++optimizer_step_;
   update.meta = MetaOf(config_, term_, decided.version, steps_);
   entropy_ = update.meta.entropy;

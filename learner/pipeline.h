@@ -4,7 +4,8 @@
 // Thread safety: none; it belongs to the network thread, except that another thread may call
 // CaptureNow while nothing else is called. The applier's threads are its own.
 // Invariants: a gradient that Hold took is in exactly one update, or still held when the run ends;
-// updates finish in the order of their versions.
+// updates finish in the order of their versions. The episodes that came with a gradient are counted
+// with its update, in the order of the sum, so that a run of the same updates ends at the same one.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@
 #include "core/config/config.h"
 #include "learner/apply/applier.h"
 #include "learner/counters.h"
+#include "learner/run_goal.h"
 #include "learner/staleness.h"
 #include "learner/storage/checkpoint.h"
 #include "learner/storage/journal_writer.h"
@@ -41,10 +43,12 @@ struct Received {
 
 class Pipeline {
  public:
-  // `on_progress` is called by a thread of the applier after a version is finished, or a part of a
-  // sum is added. All references must outlive the pipeline.
-  Pipeline(const Config& config, TrainingState state, wire::SnapshotWriter& snapshot,
-           JournalWriter& journal, Counters& counters, std::function<void()> on_progress);
+  // `trained`: the floats of the state before its running sums (ApplierSpec). `on_progress` is
+  // called by a thread of the applier after a version is finished, or a part of a sum is added. All
+  // references must outlive the pipeline.
+  Pipeline(const Config& config, TrainingState state, std::size_t trained,
+           wire::SnapshotWriter& snapshot, JournalWriter& journal, Counters& counters,
+           std::function<void()> on_progress);
 
   Judge& judge() { return judge_; }
   const Judge& judge() const { return judge_; }
@@ -126,7 +130,8 @@ class Pipeline {
   std::uint64_t taken() const { return taken_; }  // the last version TakeFinished returned
   std::uint64_t steps() const { return steps_; }
   bool idle() const { return in_flight_.empty(); }  // every decided update was taken as finished
-  bool over() const { return steps_ >= config_.run.steps; }
+  // All steps are done, or the return of run.until_return is reached.
+  bool over() const { return steps_ >= config_.run.steps || return_reached_; }
   std::int64_t busy_ns() const { return applier_->BusyNs(); }
   double lr() const { return lr_; }
   double entropy() const { return entropy_; }
@@ -152,6 +157,7 @@ class Pipeline {
     bool cut = false;      // its version is one
   };
   bool MayLaunch() const;
+  bool ReturnReached() const;
   void Launch(const Judge::Update& decided);
   void WriteDown(const UpdateRecord& record, InFlightUpdate& pending);
   void AddAhead();
@@ -163,6 +169,7 @@ class Pipeline {
   Counters& counters_;
   Judge judge_;
   std::uint64_t steps_, optimizer_step_, taken_;
+  bool return_reached_;  // decided with each update, and at the start
   double checkpoint_s_;  // counters_.seconds when a checkpoint was last due
   double lr_ = 0, entropy_ = 0;
   bool cuts_ = false;                   // checkpoints wait for cuts

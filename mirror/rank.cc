@@ -65,6 +65,7 @@ Rank::Rank(World& world, const Config& config, net::ParameterLayout layout,
                .fingerprint = layout_.fingerprint(),
                .session = message.session,
                .slice = {.begin = 0, .size = layout_.size()},
+               .trained = layout_.trained(),
                .exact = exact_,
                .redo = message.redo,
                .journal = run != nullptr,
@@ -235,7 +236,7 @@ Computed Rank::Compute(const wire::Grant& grant) {
                                .version = meta.version,
                                .fingerprint = layout_.fingerprint()},
                     .body = actors::GradientMessage(gradient, rollout_->TakeEpisodes()),
-                    .norm = net::CheckFinite(gradient.values)};
+                    .norm = net::CheckFinite(gradient.values, layout_.trained())};
   computed.body.grant = grant.number;
   computed.body.use = grant.use;
   computed.body.played = played_;
@@ -314,6 +315,8 @@ bool Rank::AddStates(learner::ActorStates& states) {
 void Rank::End() {
   using Moment = learner::StatusReporter::Moment;
   ended_ = true;
+  const std::string reached = learner::GoalOf(config_).Describe(engine_.Status());
+  if (books_ && !reached.empty()) LogInfo("{}", reached);
   if (books_) books_->ReportEnd(Moment::kDismissed, times_);
   // 1. All have come to the same weights.
   learner::CheckpointContent last = engine_.CaptureNow();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/log.h"
+#include "learner/run_goal.h"
 #include "learner/run_status.h"
 #include "monitor/chart.h"  // RateMeter: the rate of MakeProgress
 #include "monitor/redo_status.h"
@@ -26,6 +27,7 @@ struct Progress {
   std::uint64_t steps = 0, total = 0;
   double steps_per_second = 0;  // over the last ten seconds; 0: not known yet
   std::optional<double> mean_return;
+  double until_return = kNever;  // learner::RunGoal
   double staleness_mean = 0;
   std::uint64_t staleness_max = 0;
   int actors_alive = 0, actors = 0;
@@ -34,7 +36,7 @@ struct Progress {
 };
 
 // `status` is nullopt until the learner's first status line.
-Progress MakeProgress(const std::optional<learner::RunStatus>& status, std::uint64_t total,
+Progress MakeProgress(const std::optional<learner::RunStatus>& status, const learner::RunGoal& goal,
                       double steps_per_second, int actors);
 
 struct ProgressStyle {

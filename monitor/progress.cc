@@ -45,6 +45,13 @@ std::string Waiting(const Progress& progress) {
                      progress.actors);
 }
 
+// REQUIRES: progress.mean_return.
+std::string ReturnText(const Progress& progress) {
+  const std::string text = fmt::format("return {:.1f}", *progress.mean_return);
+  return progress.until_return == kNever ? text
+                                         : fmt::format("{} of {}", text, progress.until_return);
+}
+
 // A part of the bar's line. Parts of the lowest rank are left out first.
 struct Piece {
   int rank;
@@ -60,8 +67,7 @@ std::vector<Piece> Pieces(const Progress& progress) {
     pieces.push_back({5, HumanCount(progress.steps_per_second) + "/s"});
     pieces.push_back({4, TimeLeft(progress) + " left"});
   }
-  if (progress.mean_return)
-    pieces.push_back({6, fmt::format("return {:.1f}", *progress.mean_return)});
+  if (progress.mean_return) pieces.push_back({6, ReturnText(progress)});
   pieces.push_back(
       {2, fmt::format("stale {:.1f}/{}", progress.staleness_mean, progress.staleness_max)});
   pieces.push_back(
@@ -77,10 +83,11 @@ int Columns(const std::vector<Piece>& pieces, int gap) {
 
 }  // namespace
 
-Progress MakeProgress(const std::optional<learner::RunStatus>& status, std::uint64_t total,
+Progress MakeProgress(const std::optional<learner::RunStatus>& status, const learner::RunGoal& goal,
                       double steps_per_second, int actors) {
   Progress progress;
-  progress.total = total;
+  progress.total = goal.steps;
+  progress.until_return = goal.until_return;
   progress.actors = actors;
   if (!status) return progress;
   progress.phase =
@@ -151,7 +158,7 @@ std::string ProgressLine(const Progress& progress) {
     line += fmt::format(", {} steps/s, {} left", HumanCount(progress.steps_per_second),
                         TimeLeft(progress));
   }
-  if (progress.mean_return) line += fmt::format(", return {:.1f}", *progress.mean_return);
+  if (progress.mean_return) line += ", " + ReturnText(progress);
   line += fmt::format(", staleness mean {:.1f} max {}, {} of {} actors", progress.staleness_mean,
                       progress.staleness_max, progress.actors_alive, progress.actors);
   return line;

@@ -99,7 +99,7 @@ void RunHistory::AddTime(std::int64_t now_ms, std::uint64_t term, const learner:
 }
 
 Progress RunHistory::progress() const {
-  Progress progress = MakeProgress(status_, facts_.steps, meter_.PerSecond(), facts_.actors);
+  Progress progress = MakeProgress(status_, facts_.goal, meter_.PerSecond(), facts_.actors);
   if (silent_) {
     progress.phase = Progress::Phase::kSilent;
     progress.steps_per_second = 0;

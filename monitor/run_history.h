@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "learner/run_goal.h"
 #include "learner/run_status.h"
 #include "monitor/chart.h"
 #include "monitor/console.h"
@@ -62,8 +63,8 @@ struct RunFacts {
   std::uint64_t seed = 1;
   std::uint64_t bound = 0;  // kUnbounded: none
   bool drop = false;        // staleness.on_exceed = "drop"
-  std::uint64_t steps = 0;  // run.steps
-  int actors = 0;           // that the run waits for, wherever they come from
+  learner::RunGoal goal;
+  int actors = 0;  // that the run waits for, wherever they come from
 };
 
 // The state of a run at one moment.

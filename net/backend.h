@@ -22,6 +22,7 @@
 #include "net/op_args.h"
 #include "net/pictures.h"
 #include "net/rows.h"
+#include "net/running.h"
 
 namespace starling::net {
 
@@ -87,6 +88,11 @@ class Backend {
   virtual void Gather(int n, int width, const std::int32_t* rows, const T* from, T* to);
   virtual void Gather(int n, int width, const std::int32_t* rows, const std::uint8_t* from,
                       std::uint8_t* to);
+
+  // Below and beside a net (net/running.h). The defaults run on the host.
+  virtual void Standardize(const StandardizeArgs<T>& args) { net::Standardize(args); }
+  virtual void SumMoments(const SumMomentsArgs<T>& args) { net::SumMoments(args); }
+  virtual void ScaleRewards(const ScaleRewardsArgs<T>& args) { net::ScaleRewards(args); }
 
   // The ops above a net (net/loss.h). The defaults run on the host.
 

@@ -167,6 +167,7 @@ std::vector<float> InitialParameters(const ParameterLayout& layout, std::uint64_
   std::size_t fan_in = 1;    // of the last weight: each bias follows its weight
   bool after_scale = false;  // and that of a layer norm its scale
   for (const Parameter& parameter : layout.parameters()) {
+    if (parameter.offset >= layout.trained()) break;
     const std::string_view name = WithoutPrefix(parameter.name);
     const auto values = std::span(parameters).subspan(parameter.offset, parameter.size);
     const Initialisation way = IsHead(name) ? Initialisation::kOrthogonal : init;

@@ -1,5 +1,6 @@
 #include "net/norm.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
@@ -46,7 +47,12 @@ double Clip(std::span<T> gradient, double max_norm) {
 
 }  // namespace
 
-FiniteNorm CheckFinite(std::span<const float> values) { return Check(values); }
+FiniteNorm CheckFinite(std::span<const float> values, std::size_t counted) {
+  counted = std::min(counted, values.size());
+  FiniteNorm norm = Check(values.first(counted));
+  norm.finite &= Check(values.subspan(counted)).finite;
+  return norm;
+}
 
 double ClipByGlobalNorm(std::span<float> gradient, double max_norm) {
   return Clip(gradient, max_norm);

@@ -16,6 +16,13 @@ constexpr std::size_t kAlignment = 16;
 }  // namespace
 
 const Parameter& ParameterLayout::Add(std::string name, std::vector<std::int64_t> shape) {
+  CHECK(trained_ == size_, "parameter {} behind sums", name);
+  const Parameter& added = AddSums(std::move(name), std::move(shape));
+  trained_ = size_;
+  return added;
+}
+
+const Parameter& ParameterLayout::AddSums(std::string name, std::vector<std::int64_t> shape) {
   for (const Parameter& other : parameters_) {
     CHECK(other.name != name, "parameter {} added twice", name);
   }
@@ -38,7 +45,9 @@ const Parameter& ParameterLayout::Find(const std::string& name) const {
 
 std::size_t ParameterLayout::num_weights() const {
   std::size_t total = 0;
-  for (const Parameter& parameter : parameters_) total += parameter.size;
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.offset < trained_) total += parameter.size;
+  }
   return total;
 }
 

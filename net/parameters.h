@@ -21,16 +21,21 @@ class ParameterLayout {
   // Appends a parameter. REQUIRES: every dimension is at least 1 and the name is new. The reference
   // is valid until the next Add.
   const Parameter& Add(std::string name, std::vector<std::int64_t> shape);
+  // Appends a parameter that no gradient trains: running sums (net/running.h). REQUIRES: as Add, and
+  // no Add follows.
+  const Parameter& AddSums(std::string name, std::vector<std::int64_t> shape);
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const Parameter& Find(const std::string& name) const;  // CHECKs that it exists
   std::size_t size() const { return size_; }  // in floats, with the gaps; a multiple of 16
-  std::size_t num_weights() const;            // without the gaps
+  // In floats: what gradients train lies in [0, trained()), the sums behind it.
+  std::size_t trained() const { return trained_; }
+  std::size_t num_weights() const;  // of what is trained, without the gaps
   // Identifies the architecture: a hash of names, shapes and offsets. Equal on every machine.
   std::uint64_t fingerprint() const;
 
  private:
   std::vector<Parameter> parameters_;
-  std::size_t size_ = 0;
+  std::size_t size_ = 0, trained_ = 0;
 };
 
 }  // namespace starling::net

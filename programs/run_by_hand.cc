@@ -100,7 +100,7 @@ void Screen::Show(const learner::RunStatus& status) {
   }
   const std::int64_t now = clock_.NowMs();
   rate_.Add(now, status_->steps);
-  console_.Show(monitor::MakeProgress(status_, config_.run.steps, rate_.PerSecond(),
+  console_.Show(monitor::MakeProgress(status_, learner::GoalOf(config_), rate_.PerSecond(),
                                       static_cast<int>(config_.actors.count)),
                 now);
 }

@@ -13,6 +13,7 @@
 #include "core/config/config_toml.h"
 #include "core/file.h"
 #include "core/text.h"
+#include "learner/run_goal.h"
 #include "results/run_dir.h"
 #include "results/statistics.h"
 #include "results/summary.h"
@@ -56,6 +57,12 @@ std::optional<MetricPoint> PointOf(const std::string& line) {
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;
   }
+}
+
+double NumberOr(const std::string& toml, double otherwise) {
+  double number = otherwise;  // stays if it is a word, or absent
+  std::from_chars(toml.data(), toml.data() + toml.size(), number);
+  return number;
 }
 
 void LoadConfigOf(LoadedRun& run) {
@@ -197,12 +204,12 @@ LoadedRun LoadRun(const fs::path& dir) {
   LoadFinalEval(run);
 
   // 2. Decide its state.
-  double wanted = 0;
-  const std::string steps = run.Key("run.steps");
-  std::from_chars(steps.data(), steps.data() + steps.size(), wanted);
+  const double wanted = NumberOr(run.Key("run.steps"), 0);
+  const learner::RunGoal goal{.steps = static_cast<std::uint64_t>(wanted),
+                              .until_return = NumberOr(run.Key("run.until_return"), kNever)};
   if (!sound) {
     run.state = RunState::kDamaged;
-  } else if (run.summary && static_cast<double>(run.summary->steps) >= wanted) {
+  } else if (run.summary && goal.Reached(*run.summary)) {
     run.state = RunState::kFinished;
     LeaveOutShortCurves(run);
   } else {

@@ -117,6 +117,7 @@ Json JsonOf(const RunSummary& summary) {
                     {"last", OrNull(summary.evaluated->last)}};
   }
   if (summary.simulated) json["simulated"] = true;
+  if (summary.goal.ReturnReached(training)) json["until_return"] = summary.goal.until_return;
   return json;
 }
 
@@ -165,6 +166,7 @@ RunSummary BuildSummary(const Config& config, const std::optional<learner::RunSt
           .fleet = fleet,
           .error = std::move(error),
           .init_from = config.run.init_from,
+          .goal = learner::GoalOf(config),
           .evaluated = evaluates ? std::optional(evaluated) : std::nullopt};
 }
 
@@ -216,7 +218,10 @@ std::vector<std::string> DescribeRun(const RunSummary& summary, int exit_status,
   if (training.reuse) lines.push_back(DataAgeLine(*training.reuse));
   lines.push_back(GradientsLine(training.gradients));
 
-  // 2. Events and bottleneck, if there are any.
+  // 2. Why it ended early, events and bottleneck, if there are any.
+  if (const auto reached = summary.goal.Describe(training); !reached.empty()) {
+    lines.push_back("  reached     " + reached);
+  }
   const auto& [started, actors_restarted, learner_restarted, given_up] = summary.fleet;
   if (actors_restarted + learner_restarted > 0) {
     lines.push_back(fmt::format("  restarted   actors {} times, the learner {} times",

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "actors/normalizer.h"
 #include "actors/rollout.h"
 #include "core/error.h"
 #include "core/log.h"
@@ -56,9 +57,10 @@ void CheckPluginIsThere(const std::string& env) {
 
 net::ParameterLayout LayoutOf(const Config& config) {
   const auto backend = net::MakeCpuBackend();
-  const net::ModelSpec spec = actors::ModelSpecOf(config, envs::SpecOf(config.env));
+  const envs::EnvSpec env = envs::SpecOf(config.env);
+  const net::ModelSpec spec = actors::ModelSpecOf(config, env);
   net::CutIntoStages(spec, static_cast<int>(config.net.stages));  // throws if it cannot be cut
-  return net::MakeModel<float>(spec, *backend, {})->layout();
+  return actors::WithSums(net::MakeModel<float>(spec, *backend, {})->layout(), config, env);
 }
 
 std::string WhyNotExact(const Config& config) {

@@ -120,6 +120,7 @@ void Visit(auto& visit, Is<ApplyUpdate> auto& update) {
   visit("items", update.items, kMaxUpdateItems);
   visit("lr", update.lr);
   visit("scale", update.scale);
+  visit("samples", update.samples);
   visit("step", update.optimizer_step);
   visit("steps", update.steps);
   visit("entropy", update.entropy);

@@ -17,7 +17,7 @@
 namespace starling::wire {
 
 inline constexpr std::uint32_t kProtocolMagic = 0x4C525453;  // the bytes 'S' 'T' 'R' 'L'
-inline constexpr std::uint16_t kProtocolVersion = 10;
+inline constexpr std::uint16_t kProtocolVersion = 11;
 inline constexpr std::size_t kHeaderBytes = 64;
 inline constexpr std::size_t kMessageFrames = 3;
 
@@ -295,6 +295,7 @@ struct ApplyUpdate {
   };
   std::vector<Item> items{};  // in the order of summation; none: only a checkpoint
   double lr = 0, scale = 1;
+  std::uint64_t samples = 0;  // of all its gradients
   std::uint64_t optimizer_step = 0, steps = 0;
   double entropy = 0;
   std::uint32_t checkpoint = 0;  // 1: write the shard's part of a checkpoint of this version

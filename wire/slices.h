@@ -2,6 +2,7 @@
 // size alone, so all processes agree.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -12,6 +13,9 @@ namespace starling::wire {
 
 struct Slice {
   std::size_t begin = 0, size = 0;  // floats, multiples of 16
+
+  // Its floats before `end` of the whole vector.
+  std::size_t Before(std::size_t end) const { return std::clamp(end, begin, begin + size) - begin; }
 
   friend bool operator==(const Slice&, const Slice&) = default;
 };

@@ -88,6 +88,12 @@ std::vector<Case> Cases(bool quick) {
   cut.actors.env_device = DeviceChoice::kCpu;
   cut.net.kind = NetKind::kMlp;
 
+  Config& normalized = add("normalised observations and rewards", Small(envs, unroll));
+  normalized.env.name = "control/reach";
+  normalized.env.sticky_actions = 0;
+  normalized.env.normalize_observations = normalized.env.normalize_rewards = true;
+  normalized.net.kind = NetKind::kMlp;
+
   Config& pixels = add("pixels and the Atari net", Small(quick ? 2 : 5, quick ? 2 : 5));
   pixels.env.name = "arcade/pong";
   pixels.env.pixels = true;

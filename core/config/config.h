@@ -19,6 +19,7 @@
 namespace starling {
 
 inline constexpr std::uint64_t kUnbounded = std::numeric_limits<std::uint64_t>::max();
+inline constexpr double kNever = std::numeric_limits<double>::infinity();  // no return is so high
 // Limit of ToToml(config), which each actor receives in one message.
 inline constexpr std::size_t kMaxConfigBytes = 48 * 1024;
 // Limit of the samples of one gradient, whose activations stay in memory.
@@ -29,10 +30,12 @@ struct RunConfig {
   std::uint64_t seed = 1;
   // Environment steps over all actors. The run ends at the first update that reaches them.
   std::uint64_t steps = 5'000'000;
-  std::string dir;          // default: runs/<name>
-  std::string init_from{};  // run or checkpoint with the first weights; "" = none
-  double metrics_s = 1;     // seconds between two lines of metrics.jsonl
-  bool tensorboard = true;  // also write event files for TensorBoard
+  // It ends before at the first update after which the last 100 episodes have this mean return.
+  double until_return = kNever;  // "never" or a number
+  std::string dir;               // default: runs/<name>
+  std::string init_from{};       // run or checkpoint with the first weights; "" = none
+  double metrics_s = 1;          // seconds between two lines of metrics.jsonl
+  bool tensorboard = true;       // also write event files for TensorBoard
   friend bool operator==(const RunConfig&, const RunConfig&) = default;
 };
 
@@ -52,6 +55,9 @@ struct EnvConfig {
   double reward_clip = 0;       // clip rewards to [-reward_clip, reward_clip]; 0 = off
   bool pixels = false;          // observe 84 x 84 grey pixels
   std::int64_t stack = 1;       // frames in an observation
+
+  // By running statistics of all actors (actors/normalizer.h).
+  bool normalize_observations = false, normalize_rewards = false;
 
   // Pace of training actors (envs/paced.h).
   double step_ms = 0;      // minimum duration of a step of all envs of an actor; 0 = none

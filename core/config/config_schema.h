@@ -37,11 +37,13 @@ struct IntegerRule {
   std::uint64_t word_value = 0;
 };
 
-// A finite number from low to high, without an open end; or `word`, which is stored as -1.
+// A finite number from low to high, without an open end; or `word`, which is stored as
+// `word_value`.
 struct NumberRule {
   double low, high;
   bool low_open = false, high_open = false;
   std::string_view word = "";
+  double word_value = -1;  // outside of the range
 };
 
 // One of `words`; true and false among them are flags, not strings.

@@ -65,7 +65,7 @@ struct Assigner {
   std::string operator()(MemberOf<double> member) const {
     const auto& rule = std::get<NumberRule>(key.rule);
     if (!rule.word.empty() && node.value_exact<std::string>() == rule.word) {
-      member(config) = -1;
+      member(config) = rule.word_value;
       return "";
     }
     if (!node.is_number()) return WrongType();
@@ -184,9 +184,9 @@ struct Writer {
     return WrittenInteger(member(config), rule);
   }
   std::string operator()(MemberOf<double> member) const {
-    const std::string_view word = std::get<NumberRule>(rule).word;
-    return !word.empty() && member(config) < 0 ? Quoted(std::string(word))
-                                               : TomlNumber(member(config));
+    const auto& number = std::get<NumberRule>(rule);
+    const bool word = !number.word.empty() && member(config) == number.word_value;
+    return word ? Quoted(std::string(number.word)) : TomlNumber(member(config));
   }
   std::string operator()(MemberOf<std::vector<std::int64_t>> member) const {
     std::string text;

@@ -8,6 +8,7 @@
 #include "core/check.h"
 #include "learner/apply/hogwild.h"
 #include "learner/apply/lanes.h"
+#include "learner/apply/running_sums.h"
 
 namespace starling::learner {
 namespace {
@@ -68,6 +69,18 @@ const float* MeanGradient(const Update& update, float factor, const float* befor
   AddGradients(update.gradients, offset, n, before != nullptr, room);
   for (std::size_t i = 0; i < n; ++i) room[i] *= factor;
   return room;
+}
+
+void ApplyTo(const ApplierSpec& spec, const Update& update, const StepSize& step,
+             std::size_t offset, const float* gradient, std::span<float> weights,
+             std::span<std::span<float>> state) {
+  const std::size_t n = weights.size(), end = std::clamp(spec.trained, offset, offset + n);
+  const std::size_t trained = end - offset;
+  if (trained < n) {
+    AddToSums(update.samples, {gradient + trained, n - trained}, weights.subspan(trained));
+    for (std::span<float>& slot : state) slot = slot.first(trained);
+  }
+  ApplyUpdate(spec.optimizer, step, {gradient, trained}, weights.first(trained), state);
 }
 
 void Admit(Update& update, std::uint64_t submitted, std::size_t size) {

@@ -47,6 +47,7 @@ struct Update {
   bool only_sum = false;     // a part for SumAhead: nothing is applied
   double lr = 0;
   double scale = 1;                    // factor of the step after the normalisation
+  std::uint64_t samples = 0;           // of all its gradients; only running sums need it
   std::uint64_t optimizer_step = 1;    // number of updates including this one
   wire::SnapshotMeta meta;             // published with the version; meta.version == version
   bool hash = false;                   // hash the weights; needs Applier::in_order
@@ -68,6 +69,8 @@ struct ApplierSpec {
   int threads = 1;
   OptimizerSpec optimizer;
   std::size_t size = 0;  // floats, a multiple of 16
+  // What the optimizer trains, likewise; behind it are running sums (learner/apply/running_sums.h).
+  std::size_t trained = SIZE_MAX;
 };
 
 class Applier {
@@ -146,6 +149,12 @@ float MeanFactor(const Update& update);
 // `before`: n floats that SumAhead left; nullptr without.
 const float* MeanGradient(const Update& update, float factor, const float* before,
                           std::size_t offset, std::size_t n, float* room);
+
+// Applies the mean gradient of [offset, offset + n), n = weights.size(), to these weights and their
+// state: a step of the optimizer, and sums where those are. `step` is that of the update.
+void ApplyTo(const ApplierSpec& spec, const Update& update, const StepSize& step,
+             std::size_t offset, const float* gradient, std::span<float> weights,
+             std::span<std::span<float>> state);
 
 // Called on every Submit. CHECKs that `update` follows version `submitted` and has gradients of
 // `size` floats.

@@ -208,8 +208,8 @@ void Hogwild::Apply(const Update& update) {
     for (std::size_t s = 0; s < state_.size(); ++s) {
       state.at(s) = slots.at(s).LoadFrom(state_[s], offset, n);
     }
-    ApplyUpdate(spec_.optimizer, step, {gradient, n}, weights.LoadFrom(weights_, offset, n),
-                std::span(state).first(state_.size()));
+    ApplyTo(spec_, update, step, offset, gradient, weights.LoadFrom(weights_, offset, n),
+            std::span(state).first(state_.size()));
     for (std::size_t s = 0; s < state_.size(); ++s) slots.at(s).StoreTo(state_[s], offset, n);
     weights.StoreTo(weights_, offset, n);
   }

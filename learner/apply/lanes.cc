@@ -179,8 +179,7 @@ void Lanes::Apply(Lane& lane, Update& update) {
     const std::span<float> weights(weights_.get() + offset, n);
     std::array<std::span<float>, kMaxSlots> slots;
     for (std::size_t s = 0; s < state_.size(); ++s) slots.at(s) = {state_[s].get() + offset, n};
-    ApplyUpdate(spec_.optimizer, step, {gradient, n}, weights,
-                std::span(slots).first(state_.size()));
+    ApplyTo(spec_, update, step, offset, gradient, weights, std::span(slots).first(state_.size()));
     snapshot_.Write(update.version, offset, weights);
   }
 

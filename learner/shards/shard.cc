@@ -109,7 +109,8 @@ Shard::Shard(const Config& config, net::ParameterLayout layout, ShardOptions opt
           MakeApplier(config.learner.apply,
                       {.threads = static_cast<int>(config.learner.threads),
                        .optimizer = MakeOptimizerSpec(config.optimizer),
-                       .size = slice_.size},
+                       .size = slice_.size,
+                       .trained = slice_.Before(layout_.trained())},
                       welcomed.state.weights, welcomed.state.optimizer_state, snapshot_,
                       {.term = term_,
                        .version = welcomed.state.version,
@@ -191,7 +192,8 @@ void Shard::OnSlice(wire::Envelope envelope, const wire::Message& message) {
 void Shard::ReportSlice(const GradientName& name) {
   const HeldSlice* slice = pending_.First(name);
   if (!slice) return;
-  const net::FiniteNorm norm = net::CheckFinite(slice->tensor.values);
+  const net::FiniteNorm norm =
+      net::CheckFinite(slice->tensor.values, slice_.Before(layout_.trained()));
   Send({.slot = name.slot, .incarnation = name.incarnation},
        wire::SliceHeld{.gradient = name.sequence,
                        .norm = norm.finite ? norm.norm : std::numeric_limits<double>::infinity(),
@@ -259,6 +261,7 @@ void Shard::OnApplyUpdate(std::uint64_t version, const wire::ApplyUpdate& order)
   update.version = version;
   update.lr = order.lr;
   update.scale = order.scale;
+  update.samples = order.samples;
   update.optimizer_step = order.optimizer_step;
   update.meta = {.term = term_, .version = version, .steps = order.steps, .entropy = order.entropy};
   if (order.checkpoint != 0) update.capture = std::make_shared<StateCopy>();

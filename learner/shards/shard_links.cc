@@ -128,6 +128,7 @@ void ShardLinks::BroadcastUpdate(const UpdateRecord& record, const Update& updat
                                  bool checkpoint) {
   wire::ApplyUpdate order{.lr = update.lr,
                           .scale = update.scale,
+                          .samples = update.samples,
                           .optimizer_step = update.optimizer_step,
                           .steps = update.meta.steps,
                           .entropy = update.meta.entropy,

@@ -208,6 +208,10 @@ void CopyColumns(Trial& trial);  // rows.cc
 void SumRows(Trial& trial);
 void MaskLogits(Trial& trial);
 
+void Standardize(Trial& trial);  // running.cc
+void SumMoments(Trial& trial);
+void ScaleRewards(Trial& trial);
+
 void SampleActions(Trial& trial);  // policy.cc
 void Loss(Trial& trial);
 void LogProbs(Trial& trial);

@@ -6,6 +6,7 @@
 #include "net/cuda/patches.h"
 #include "net/cuda/pictures.h"
 #include "net/cuda/rows.h"
+#include "net/cuda/running.h"
 #include "net/cuda/sums.h"
 
 namespace starling::cuda {
@@ -29,6 +30,12 @@ template void ForEach(void*, long long, const bodies::GruCellBackward&);
 template void ForEach(void*, long long, const bodies::CopyColumns&);
 template void ForEachWarp(void*, long long, const bodies::SumRows&);
 template void ForEach(void*, long long, const bodies::MaskLogits&);
+
+// Running statistics.
+template void ForEach(void*, long long, const bodies::Standardize&);
+template void ForEachWarp(void*, long long, const bodies::MomentParts&);
+template void ForEach(void*, long long, const bodies::FinishSums&);
+template void ForEach(void*, long long, const bodies::ScaleRewards&);
 
 // Convolutions with borders and windows, and layers with few outputs.
 template void ForEach(void*, long long, const bodies::Pad&);

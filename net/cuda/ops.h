@@ -9,6 +9,7 @@
 #include "net/cuda/linear.h"
 #include "net/cuda/pictures.h"
 #include "net/cuda/rows.h"
+#include "net/cuda/running.h"
 
 namespace starling::net::cuda {
 
@@ -120,6 +121,22 @@ class GpuOps final : public Backend<float> {
   void Gather(int n, int width, const std::int32_t* rows, const std::uint8_t* from,
               std::uint8_t* to) override {
     device_.ForEach(Times(n, width), cuda::Gather<std::uint8_t>{width, rows, from, to});
+  }
+
+  void Standardize(const StandardizeArgs<float>& args) override {
+    device_.ForEach(Times(args.n, args.width), cuda::Standardize{args, Divisor(args.width)});
+  }
+  void SumMoments(const SumMomentsArgs<float>& args) override {
+    constexpr int kOfAWarp = 256, kGroups = 64;
+    const int groups = std::clamp(args.n / kOfAWarp, 1, kGroups);
+    double* const parts =
+        work_.scratch().template Get<double>(Scratch::kSums, 2 * Times(groups, args.width));
+    device_.ForEachWarp(Times(groups, args.width),
+                        MomentParts{args, Divisor(args.width), groups, parts});
+    device_.ForEach(args.width, FinishSums{args, groups, parts});
+  }
+  void ScaleRewards(const ScaleRewardsArgs<float>& args) override {
+    device_.ForEach(args.n, cuda::ScaleRewards{args});
   }
 
   void SampleActions(const SampleActionsArgs<float>& args) override {

@@ -138,6 +138,10 @@ const std::vector<std::string> kAgain = {"loss.kind=ppo", "loss.value_clip=0.2",
                                          "loss.proximal=grant", "updates.epochs=2",
                                          "updates.minibatches=2"};
 
+const std::vector<std::string> kNormalized = {"env.name=dummy", "net.kind=mlp",
+                                              "env.normalize_observations=true",
+                                              "env.normalize_rewards=true"};
+
 std::vector<std::string> Plus(std::vector<std::string> settings,
                               const std::vector<std::string>& more) {
   settings.insert(settings.end(), more.begin(), more.end());
@@ -172,6 +176,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Again", Games::kOnTheGpu,
              Plus(kAgain, {"actors.unroll=9", "loss.normalize_advantage=true"})},
         Case{"MemoryAgain", Games::kStaged, Plus(kAgain, kMemory)},
+        Case{"Normalized", Games::kOnTheGpu, kNormalized},
+        Case{"NormalizedInGroups", Games::kStaged,
+             Plus({"env.time_limit=3", "actors.groups=3"}, kNormalized)},
+        Case{"NormalizedAgain", Games::kOnTheGpu, Plus(kAgain, kNormalized)},
         Case{"ResidualGruAndCritic",
              Games::kOnTheGpu,
              {"actors.unroll=3", "net.critic=separate", "net.hidden=[]",

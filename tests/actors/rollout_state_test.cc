@@ -138,6 +138,13 @@ std::vector<std::string> Again(std::vector<std::string> settings) {
   return settings;
 }
 
+const std::vector<std::string> kNormalized = {"env.name=dummy",
+                                              "net.kind=mlp",
+                                              "net.hidden=[9, 9]",
+                                              "env.time_limit=6",
+                                              "env.normalize_rewards=true",
+                                              "env.normalize_observations=true"};
+
 const std::vector<std::string> kRecall = {"env.name=memory/recall",
                                           "net.layers=[\"linear 12\", "
                                           "\"relu\", \"lstm 8\", \"gru 4\"]",
@@ -183,6 +190,9 @@ INSTANTIATE_TEST_SUITE_P(
         Saving{"Isolated",
                {std::string("env.name=plugin:") + STARLING_GLIDER, "env.isolate=true",
                 "env.per_process=2"}},
+        Saving{"Normalized", kNormalized}, Saving{"NormalizedAgain", Again(kNormalized)},
+        Saving{"NormalizedStages", InStages(kNormalized)},
+        Saving{"GpuNormalized", kNormalized, Device::kGpu},
         Saving{"Groups", InGroups({"env.name=catch", "env.time_limit=4", "env.step_ms=9"})},
         Saving{"IsolatedGroups",
                InGroups({std::string("env.name=plugin:") + STARLING_GLIDER, "env.isolate=true"})},

@@ -20,7 +20,7 @@ const Action kKill = SendSignal{kEvaluatorSlot, SIGKILL};
 class EvaluatorPolicyTest : public testing::Test {
  protected:
   // One run of 1000 steps with one actor, started at time 0.
-  EvaluatorPolicyTest() : policy_(PolicyLimits{}, 1, 1000, false, "run/log", /*evaluates=*/true) {
+  EvaluatorPolicyTest() : policy_(PolicyLimits{}, 1, {1000}, false, "run/log", /*evaluates=*/true) {
     EXPECT_THAT(policy_.Start(0), Are(StartLearner{false}, StartActor{0}, kStart));
   }
   Actions Dies(std::int64_t now, const ChildExit& exit, bool results = false) {
@@ -37,7 +37,7 @@ class EvaluatorPolicyTest : public testing::Test {
 };
 
 TEST_F(EvaluatorPolicyTest, WithoutItThereIsNone) {
-  SupervisorPolicy policy(PolicyLimits{}, 1, 1000, false, "run/log");
+  SupervisorPolicy policy(PolicyLimits{}, 1, {1000}, false, "run/log");
   EXPECT_THAT(policy.Start(0), Are(StartLearner{false}, StartActor{0}));
 }
 

@@ -74,7 +74,7 @@ inline learner::RunStatus Done() {
 
 // One run of 1000 steps, started at time 0.
 inline SupervisorPolicy Started(int actors) {
-  SupervisorPolicy policy(PolicyLimits{}, actors, 1000, /*resume=*/false, "run/log");
+  SupervisorPolicy policy(PolicyLimits{}, actors, {1000}, /*resume=*/false, "run/log");
   policy.Start(0);
   return policy;
 }

@@ -20,7 +20,7 @@ constexpr SendSignal kKillRedo{kRedoSlot, SIGKILL};
 class RedoPolicyTest : public testing::Test {
  protected:
   RedoPolicyTest() { EXPECT_THAT(policy_.Start(0), Are(StartRedo{})); }
-  SupervisorPolicy policy_{PolicyLimits{}, 2, 1000, /*resume=*/true, "run/log"};
+  SupervisorPolicy policy_{PolicyLimits{}, 2, {1000}, /*resume=*/true, "run/log"};
 };
 
 TEST_F(RedoPolicyTest, TheFleetStartsBehindIt) {

@@ -23,6 +23,23 @@ TEST_F(EndingOfTwo, CompleteRunEndsWithZeroWhenAllHaveLeft) {
   EXPECT_EQ(policy_.counts().actors_restarted, 0u);
 }
 
+// run.until_return.
+TEST(EndingTest, ARunThatEndsByItsScoreIsComplete) {
+  const auto status_after = [](std::uint64_t episodes, double mean_return) {
+    SupervisorPolicy policy(PolicyLimits{}, 0, {.steps = 1000, .until_return = 40}, false, "log");
+    policy.Start(0);
+    learner::RunStatus last = Final(500);
+    last.episodes = episodes;
+    last.mean_return = mean_return;
+    policy.OnStatus(10, last);
+    const Actions end = Deeds(policy.OnLearnerExit(11, 76, Exit(0)));
+    return end.size() == 1 ? std::get<Finish>(end[0]).exit_status : -1;
+  };
+  EXPECT_EQ(status_after(100, 40), kExitDone);
+  EXPECT_EQ(status_after(99, 50), kExitInterrupted) << "someone stopped the learner";
+  EXPECT_EQ(status_after(100, 39.9), kExitInterrupted);
+}
+
 TEST_F(EndingOfOne, ActorThatHeardOfTheEndBeforeUsIsNotReplaced) {
   policy_.OnActorExit(10, 0, 77, Exit(0));
   EXPECT_THAT(Deeds(policy_.Tick(1009)), IsEmpty());

@@ -31,7 +31,7 @@ TEST_F(PolicyOfTwo, TellsHowEachActorStands) {
 }
 
 TEST(PolicyTest, StartsTheLearnerThenEveryActor) {
-  SupervisorPolicy policy(PolicyLimits{}, 2, 1000, /*resume=*/false, "run/log");
+  SupervisorPolicy policy(PolicyLimits{}, 2, {1000}, /*resume=*/false, "run/log");
   EXPECT_THAT(policy.Start(0), Are(StartLearner{false}, StartActor{0}, StartActor{1}));
   EXPECT_EQ(policy.counts().actors_started, 2u);
   EXPECT_EQ(policy.counts().actors_restarted, 0u);
@@ -85,7 +85,7 @@ TEST(PolicyTest, RowsOfActorsStartedByHandAreIgnored) {
 }
 
 TEST(PolicyTest, WhereAllActorsComeFromElsewhereTheyAreCountedAsTheyJoin) {
-  SupervisorPolicy policy(PolicyLimits{}, 0, 1000, /*resume=*/false, "run/log");
+  SupervisorPolicy policy(PolicyLimits{}, 0, {1000}, /*resume=*/false, "run/log");
   EXPECT_THAT(policy.Start(0), Are(StartLearner{false}));
   policy.OnStatus(10, Joined(1, {{0, 0x10000, 2}, {1, 0x10000, 0}}));
   policy.OnStatus(20, Joined(1, {{0, 0x10000, 3}, {1, 0x10001, 1}}));
@@ -188,7 +188,7 @@ TEST_F(PolicyOfTwo, ASlotThatNeverWorksIsGivenUpAndTheOtherGoesOn) {
 }
 
 TEST(PolicyTest, ARunThatNeedsEverySlotEndsWithOneThatIsGivenUp) {
-  SupervisorPolicy policy({.needs_every_slot = true}, 2, 1000, /*resume=*/false, "run/log");
+  SupervisorPolicy policy({.needs_every_slot = true}, 2, {1000}, /*resume=*/false, "run/log");
   policy.Start(0);
   policy.OnStatus(10, Joined(1, {{0, 1, 1}}));
   const Actions last = DieYoung(policy).second;
@@ -388,7 +388,7 @@ TEST_F(PolicyOfTwo, ProgramThatCannotBeStartedCountsAsDead) {
 }
 
 TEST(PolicyDeathTest, NobodyDiesTwice) {
-  SupervisorPolicy policy(PolicyLimits{}, 1, 1000, false, "log");
+  SupervisorPolicy policy(PolicyLimits{}, 1, {1000}, false, "log");
   policy.Start(0);
   policy.OnActorExit(0, 0, 1, kAborted);
   EXPECT_DEATH(policy.OnActorExit(1, 0, 1, kAborted), "actor 0 died twice");

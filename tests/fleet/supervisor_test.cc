@@ -42,7 +42,7 @@ class SupervisorTest : public testing::Test {
                 .actor_arguments = {"--connect-timeout", "7"},
                 .resume = false,
                 .actors = 2,
-                .facts = {.env = {}, .steps = 1000},
+                .facts = {.env = {}, .goal = {1000}},
                 .limits = {}};
   }
 

@@ -194,6 +194,21 @@ TEST_F(RankTest, AStoppedRunGoesOnToTheSameBits) {
   EXPECT_EQ(Newest().weights, LoopOf(config).weights);
 }
 
+// run.until_return: every rank counts the episodes of all.
+TEST_F(RankTest, AllRanksEndAtTheReturnThatIsWanted) {
+  const Config config = ConfigOf(1000, {"run.until_return=-1"});
+  const Ended ended = Run(config);
+  EXPECT_THAT(ended.over, testing::Each(true));
+  EXPECT_GE(ended.status.episodes, 100u);
+  EXPECT_LT(ended.status.episodes, 100u + 2 * kRanks * 4) << "at the first such update";
+  EXPECT_EQ(Newest().version, ended.status.updates);
+  const std::uint64_t version = Newest().version;
+  EXPECT_THAT(Run(config, true).over, testing::Each(true));
+  EXPECT_EQ(Newest().version, version) << "a resumed run is over at once";
+  EXPECT_THAT(Run(ConfigOf(version + 3), true).over, testing::Each(true));
+  EXPECT_EQ(Newest().version, version + 3) << "and goes on without it";
+}
+
 // A refused rank plays again while the others are held, or its gradient is missing.
 TEST_F(RankTest, RefusedGradientsAreReplacedOrMissing) {
   // A limit that about every fifth gradient exceeds.

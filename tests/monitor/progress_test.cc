@@ -83,20 +83,30 @@ TEST(ProgressTest, PlainLine) {
             "max 4, 2 of 2 actors");
 }
 
+TEST(ProgressTest, TheReturnThatIsWanted) {
+  learner::RunStatus status;
+  status.phase = "running";
+  status.steps = 50;
+  status.mean_return = 12.34;
+  const Progress progress = MakeProgress(status, {.steps = 100, .until_return = 40}, 0, 2);
+  EXPECT_THAT(ProgressLine(progress), HasSubstr("(50%), return 12.3 of 40, staleness"));
+  EXPECT_THAT(ProgressBar(progress, {80, false, false}), HasSubstr("return 12.3 of 40"));
+}
+
 TEST(ProgressTest, Waiting) {
   Progress progress;
   EXPECT_EQ(ProgressLine(progress), "starting");
   learner::RunStatus status;
   status.actors_alive = 1;
-  progress = MakeProgress(status, 100, 0, 2);
+  progress = MakeProgress(status, {100}, 0, 2);
   EXPECT_EQ(ProgressLine(progress), "waiting for the first actors (1 of 2 alive)");
   EXPECT_EQ(ProgressBar(progress, {80, true, true}), "waiting for the first actors (1 of 2 alive)");
   EXPECT_EQ(ProgressBar(progress, {20, true, true}), "waiting for the fir");
   status.saving = {.written = 312'000'000, .size = 1'200'000'000};
-  progress = MakeProgress(status, 100, 7, 2);
+  progress = MakeProgress(status, {100}, 7, 2);
   EXPECT_EQ(ProgressLine(progress), "writing the last checkpoint: 312MB of 1.20GB are on the disk");
   status.saving->waited = 14;
-  EXPECT_EQ(ProgressLine(MakeProgress(status, 100, 7, 2)),
+  EXPECT_EQ(ProgressLine(MakeProgress(status, {100}, 7, 2)),
             "no room for the last checkpoint: waited 14 s for it");
   progress.phase = Progress::Phase::kRedoing;
   progress.redo = {.done = 120, .updates = 3000};

@@ -107,6 +107,21 @@ TEST_F(LoadRunTest, OneThatWasInterruptedOrKilled) {
   }
 }
 
+TEST_F(LoadRunTest, OneThatEndedByItsScoreIsFinished) {
+  const auto state_with = [&](const std::string& until_return, int episodes) {
+    WriteRun(dir_, "a", {.steps = 400, .mean_return = 5});
+    const std::string config = dir_.Read("a/config.toml"), summary = dir_.Read("a/summary.json");
+    dir_.Write("a/config.toml", "[run]\nuntil_return = " + until_return + config.substr(5));
+    dir_.Write("a/summary.json", fmt::format("{{\"episodes\":{},{}", episodes, summary.substr(1)));
+    return LoadRun(dir_ / "a").state;
+  };
+  EXPECT_EQ(state_with("5", 100), RunState::kFinished);
+  EXPECT_EQ(state_with("5.0", 100), RunState::kFinished);
+  EXPECT_EQ(state_with("-1", 99), RunState::kUnfinished);
+  EXPECT_EQ(state_with("5.01", 100), RunState::kUnfinished);
+  EXPECT_EQ(state_with("\"never\"", 100), RunState::kUnfinished);
+}
+
 TEST_F(LoadRunTest, CurvesThatEndEarlyAreLeftOut) {
   WriteRun(dir_, "a", {});
   dir_.Write("a/metrics.jsonl", MetricsOf({.steps = 300}));

@@ -117,6 +117,20 @@ TEST(SummaryTest, EvaluationsAndWhereItStartedFromIfThereWereAny) {
             Json::parse(R"({"best": null, "last": null})"));
 }
 
+TEST(SummaryTest, TheReturnAtWhichItEnded) {
+  Config config = SomeConfig();
+  const auto described = [&] {
+    return DescribeRun(BuildSummary(config, SomeStatus(), {}), kExitDone, "r", "s");
+  };
+  config.run.until_return = 24.6;
+  EXPECT_FALSE(Parsed(BuildSummary(config, SomeStatus(), {})).contains("until_return"));
+  EXPECT_THAT(described(), testing::Each(Not(HasSubstr("until_return"))));
+  config.run.until_return = 24.5;
+  EXPECT_EQ(Parsed(BuildSummary(config, SomeStatus(), {}))["until_return"], 24.5);
+  EXPECT_THAT(described(), Contains("  reached     mean return 24.50 over the last 100 episodes: "
+                                    "run.until_return = 24.5 is reached"));
+}
+
 TEST(SummaryTest, LinesOnTheEvaluations) {
   Config config = SomeConfig();
   config.eval.every_steps = 100'000;

@@ -134,6 +134,15 @@ class BrokenBackend final : public Backend<float> {
   void MaskLogits(const MaskLogitsArgs<float>& args) override {
     Do("mask logits", args.logits, args.n * args.width, [&] { good_->MaskLogits(args); });
   }
+  void Standardize(const StandardizeArgs<float>& args) override {
+    Do("standardize", args.to, args.width, [&] { good_->Standardize(args); });
+  }
+  void SumMoments(const SumMomentsArgs<float>& args) override {
+    Do("sum moments", args.to, args.width * kSumsOfNumber, [&] { good_->SumMoments(args); });
+  }
+  void ScaleRewards(const ScaleRewardsArgs<float>& args) override {
+    Do("scale rewards", args.rewards, args.n, [&] { good_->ScaleRewards(args); });
+  }
   void AddBootstrap(const AddBootstrapArgs<float>& args) override {
     Do("add bootstrap", args.rewards, args.n, [&] { good_->AddBootstrap(args); });
   }

@@ -148,7 +148,9 @@ const Game kMemory{"Memory",
 const Game kPixels{"Pixels",
                    {"env.name=arcade/pong", "env.pixels=true", "net.kind=layers",
                     "net.layers=[\"conv 4 8x8/4\", \"relu\", \"linear 8\"]"}};
-const Game kTwoShards{"TwoShards", {"learner.shards=2", "env.time_limit=7"}};
+const Game kTwoShards{"TwoShards",
+                      {"learner.shards=2", "env.name=dummy", "net.kind=mlp", "env.time_limit=7",
+                       "env.normalize_observations=true", "env.normalize_rewards=true"}};
 
 std::string GameName(const testing::TestParamInfo<Game>& test) { return test.param.name; }
 INSTANTIATE_TEST_SUITE_P(All, ExactTest, testing::Values(kMemory, kPixels, kTwoShards), GameName);

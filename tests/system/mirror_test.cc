@@ -94,6 +94,10 @@ const Shape kShapes[] = {
     {"Three", 3, {}},
     {"FourInBf16", 4, {"wire.gradient=bf16", "wire.weights=bf16"}},
     {"OneAlone", 1, {}},
+    {"Normalized",
+     3,
+     {"env.name=control/reach", "net.kind=mlp", "env.normalize_observations=true",
+      "env.normalize_rewards=true"}},
     {"DataAgain", 2, {"loss.kind=ppo", "updates.epochs=2", "updates.minibatches=2"}},
 };
 INSTANTIATE_TEST_SUITE_P(Of, MirrorOfTest, testing::ValuesIn(kShapes),

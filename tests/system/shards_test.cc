@@ -48,6 +48,22 @@ TEST_F(ShardsSystemTest, TrainsOverTcp) {
   EXPECT_GT(Summary()["gradients"]["applied"], 0);
 }
 
+TEST_F(ShardsSystemTest, ThreeAddUpWhatOneDoes) {
+  const Strings settings = {Steps(16'000),        "actors.count=2",
+                            "staleness.bound=0",  "env.name=control/reach",
+                            "net.kind=mlp",       "env.normalize_observations=true",
+                            "net.hidden=[16]",    "env.normalize_rewards=true",
+                            "updates.gradients=2"};
+  ASSERT_EQ(Train(settings), 0) << said_;
+  const learner::Checkpoint one = Last();
+  std::filesystem::rename(run(), dir_ / "one");
+  ExpectAllSteps(Train(Plus(settings, {"learner.shards=3"})), 16'000);
+  const learner::Checkpoint three = Last();
+  EXPECT_TRUE(three.weights == one.weights);
+  const std::size_t count = one.layout.Find("observations.sums").offset;
+  EXPECT_EQ(one.weights[count], static_cast<float>(one.steps)) << "every step is counted once";
+}
+
 // With an evaluator, who sees the slices in shared memory; over tcp the actors do not.
 TEST_F(ShardsSystemTest, IsEvaluatedOnTheWay) {
   auto train =

@@ -252,7 +252,7 @@ class Redo {
                                               : redo_s,
                           cpu_);
     JournalAhead ahead(options_.run_dir, cut.journal);
-    Replayer replayer(config_, ahead, std::move(cut), results::LayoutOf(config_).fingerprint());
+    Replayer replayer(config_, ahead, std::move(cut), results::LayoutOf(config_));
     while (replayer.version() < tail.version && replayer.difference().empty()) {
       const auto record = ahead.Next();
       if (!record) throw Impossible("the journal has become shorter");

@@ -130,8 +130,9 @@ int RunReplay(const ReplayOptions& options) {
   // 1. Journal, configuration and first weights must be of one run.
   const Config config = ConfigOf(options.run_dir);
   const JournalSummary journal = ScanJournal(options.run_dir);
-  const std::uint64_t fingerprint = results::LayoutOf(config).fingerprint();
-  if (fingerprint != journal.header.fingerprint || config.run.seed != journal.header.seed) {
+  const net::ParameterLayout layout = results::LayoutOf(config);
+  if (layout.fingerprint() != journal.header.fingerprint ||
+      config.run.seed != journal.header.seed) {
     throw UserError(fmt::format("the journal and the configuration in {} are not of one run",
                                 options.run_dir.string()));
   }
@@ -155,7 +156,7 @@ int RunReplay(const ReplayOptions& options) {
                             journal.torn.empty() ? "" : "; " + journal.torn));
   }
   JournalAhead ahead(options.run_dir, beginning.journal);
-  Replayer replayer(config, ahead, std::move(beginning), fingerprint);
+  Replayer replayer(config, ahead, std::move(beginning), layout);
   Goal goal(options.run_dir);
   if (replayer.difference().empty()) Replay(ahead, last, replayer, goal);
   if (!replayer.difference().empty()) {

@@ -27,13 +27,14 @@ bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
 }
 
 Replayer::Replayer(const Config& config, JournalAhead& ahead, Beginning beginning,
-                   std::uint64_t fingerprint)
+                   const net::ParameterLayout& layout)
     : config_(config),
       ahead_(ahead),
-      snapshot_({}, beginning.state.weights.size(), fingerprint, kTerm),
+      snapshot_({}, beginning.state.weights.size(), layout.fingerprint(), kTerm),
       reader_(snapshot_),
       lanes_({.optimizer = learner::MakeOptimizerSpec(config.optimizer),
-              .size = beginning.state.weights.size()},
+              .size = beginning.state.weights.size(),
+              .trained = layout.trained()},
              beginning.state.weights, beginning.state.optimizer_state, snapshot_,
              Meta(beginning.state.version), [this] { applied_.release(); }),
       actors_(config, std::move(beginning.actors)),
@@ -112,7 +113,8 @@ void Replayer::Compute(const learner::ArrivalRecord& arrival) {
   if (actor->recomputes()) entropy = Give(arrival, arrival.base_version, *actor);
   if (!entropy) return;
   const actors::RolloutGradient gradient = actor->Gradient(use, *entropy, gradient_);
-  Count(arrival, actors::GradientMessage(gradient, actor->TakeEpisodes()));
+  wire::Gradient message = actors::GradientMessage(gradient, actor->TakeEpisodes());
+  Count(arrival, message);
   if (actor->recomputes()) Forget(use_.played);
   Forget(arrival.base_version);
   if (arrival.outcome != static_cast<std::uint8_t>(wire::Outcome::kNone)) return;
@@ -125,7 +127,7 @@ void Replayer::Compute(const learner::ArrivalRecord& arrival) {
   }
   held_[{arrival.slot, arrival.incarnation, arrival.sequence}] = {
       gradient_, gradient.samples, arrival.base_version,
-      unrolls_.at({arrival.slot, arrival.incarnation})};
+      unrolls_.at({arrival.slot, arrival.incarnation}), std::move(message.episodes)};
 }
 
 // Returns the gradient's place among those of its unroll.
@@ -163,17 +165,22 @@ void Replayer::Forget(std::uint64_t version) {
   if (ahead_.UsesOf(version) == 0) versions_.erase(version);
 }
 
-// Counts it as the engine did, which takes no episodes from a gradient with a defect.
+// Counts it as the engine did, which takes no episodes from a gradient with a defect. Those of a
+// gradient that is held are counted with its update.
 void Replayer::Count(const learner::ArrivalRecord& arrival, const wire::Gradient& message) {
   using enum wire::Outcome;
   const auto outcome = static_cast<wire::Outcome>(arrival.outcome);
   ++counters_.received;
   if (outcome != kNone) counters_.AddDropped(outcome);
-  for (const auto defect :
-       {kDuplicate, kBadSamples, kWrongUse, kNoBuffer, kNotFinite, kNormTooLarge}) {
-    if (outcome == defect) return;
+  for (const auto without :
+       {kNone, kDuplicate, kBadSamples, kWrongUse, kNoBuffer, kNotFinite, kNormTooLarge}) {
+    if (outcome == without) return;
   }
-  for (const wire::Episode& episode : message.episodes) counters_.AddEpisode(episode);
+  Count(message.episodes);
+}
+
+void Replayer::Count(const std::vector<wire::Episode>& episodes) {
+  for (const wire::Episode& episode : episodes) counters_.AddEpisode(episode);
 }
 
 void Replayer::Apply(const learner::UpdateRecord& record) {
@@ -188,6 +195,7 @@ void Replayer::Apply(const learner::UpdateRecord& record) {
     }
     gradients.push_back(std::move(held.mapped()));
     counters_.staleness.Add(record.version - 1 - gradients.back().base);
+    Count(gradients.back().episodes);
     if (config_.reuses_data()) {
       counters_.data_age.Add(record.version - 1 - gradients.back().played);
     }
@@ -202,6 +210,7 @@ void Replayer::Apply(const learner::UpdateRecord& record) {
     update.gradients.push_back(
         {.values = gradient.values,
          .weight = learner::RelativeWeight(gradient.samples, gradients[0].samples)});
+    update.samples += gradient.samples;
   }
   update.lr = record.lr;
   update.scale = record.scale;

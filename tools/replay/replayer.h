@@ -57,7 +57,7 @@ class Replayer {
  public:
   // `ahead` begins at `beginning`, too, and must outlive the replayer.
   Replayer(const Config& config, JournalAhead& ahead, Beginning beginning,
-           std::uint64_t fingerprint);
+           const net::ParameterLayout& layout);
 
   // Does the record that `ahead` returned last. Returns false and sets difference() if the weights
   // differ from the run's.
@@ -79,6 +79,7 @@ class Replayer {
     std::vector<float> values;
     std::uint32_t samples = 0;
     std::uint64_t base = 0, played = 0;
+    std::vector<wire::Episode> episodes{};
   };
   // A version on which more gradients will be computed.
   struct Version {
@@ -89,6 +90,7 @@ class Replayer {
   void Begin(const learner::TermRecord& term);
   void Compute(const learner::ArrivalRecord& arrival);
   void Count(const learner::ArrivalRecord& arrival, const wire::Gradient& message);
+  void Count(const std::vector<wire::Episode>& episodes);
   void Apply(const learner::UpdateRecord& update);
   void Keep(std::uint64_t version, double entropy);
   std::uint64_t UseOf(const learner::ArrivalRecord& arrival, const actors::Rollout& actor);

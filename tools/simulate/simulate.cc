@@ -88,7 +88,7 @@ bool RunToItsEnd(const Config& config, VirtualLearner& learner, Simulator& simul
     LogAll(learner.TakeErrors(), log);
     const learner::RunStatus status = learner.Status();
     rate.Add(now, status.steps);
-    console.Show(monitor::MakeProgress(status, config.run.steps, rate.PerSecond(),
+    console.Show(monitor::MakeProgress(status, learner::GoalOf(config), rate.PerSecond(),
                                        static_cast<int>(config.actors.count)),
                  now);
   }

@@ -29,6 +29,7 @@ VirtualLearner::VirtualLearner(const Config& config, learner::InitialNet net,
               {.run_dir = run_dir,
                .fingerprint = layout_.fingerprint(),
                .slice = {.begin = 0, .size = layout_.size()},
+               .trained = layout_.trained(),
                .on_progress = [this] { applied_.release(); }}) {
   first_weights_ = std::make_shared<Weights>(Weights{
       .version = 0, .entropy = engine_.pipeline().entropy(), .values = start.state.weights});

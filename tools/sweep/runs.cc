@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <string_view>
@@ -124,17 +125,19 @@ void Job::Signal(int signal) {
 
 // ---- The runs
 
-RunFacts ReadRunFacts(const fs::path& run_dir, std::uint64_t steps, std::int64_t episodes) {
+RunFacts ReadRunFacts(const fs::path& run_dir, const learner::RunGoal& goal,
+                      std::int64_t episodes) {
   RunFacts facts{.there = !results::IsUnused(run_dir)};
   if (!facts.there) return facts;
   const std::optional<results::RunResult> result = results::ReadSummary(run_dir);
   const learner::RunStatus summary = result.value_or(results::RunResult{}).training;
-  const bool complete = result && summary.steps >= steps && !summary.checkpoint.empty();
+  const bool complete = result && goal.Reached(summary) && !summary.checkpoint.empty();
   const std::optional<results::FinalEval> eval = results::ReadFinalEval(run_dir);
   facts.evaluated = episodes == 0 || (complete && eval && eval->episodes == episodes &&
                                       eval->checkpoint == summary.checkpoint);
   facts.finished =
-      complete && (facts.evaluated || results::IsCheckpointOf(run_dir / summary.checkpoint, steps));
+      complete && (facts.evaluated || results::IsCheckpointOf(run_dir / summary.checkpoint,
+                                                              std::min(goal.steps, summary.steps)));
   facts.resumable = !facts.finished && IsFile(run_dir / "config.toml") &&
                     learner::LastGood(run_dir / "checkpoints").checkpoint.has_value();
   return facts;
@@ -258,7 +261,7 @@ fs::path MakeReady(const Grid& grid, Run& run) {
 }
 
 Todo WhatIsLeft(const Grid& grid, const Run& run) {
-  return WhatIsLeft(ReadRunFacts(run.dir, run.point.config.run.steps, grid.eval_episodes));
+  return WhatIsLeft(ReadRunFacts(run.dir, learner::GoalOf(run.point.config), grid.eval_episodes));
 }
 
 std::vector<std::string> Arguments(const Grid& grid, const Run& run) {

@@ -28,6 +28,7 @@
 #include "core/config/config.h"
 #include "core/locked_file.h"
 #include "fleet/child_output.h"
+#include "learner/run_goal.h"
 #include "learner/run_status.h"
 #include "monitor/console.h"
 #include "results/eval_results.h"
@@ -92,15 +93,15 @@ std::string SweepTable(const Grid& grid, const std::vector<PointOutcome>& points
 
 struct RunFacts {
   bool there = false;      // the directory exists and is not empty
-  bool finished = false;   // all steps done, and every file still needed is there
+  bool finished = false;   // come to its goal, and every file still needed is there
   bool resumable = false;  // has a configuration and a valid checkpoint
   bool evaluated = false;  // by this sweep's number of episodes, or none is wanted
   friend bool operator==(const RunFacts&, const RunFacts&) = default;
 };
 
-// Reads the facts of a run of `steps` = run.steps that is evaluated over `episodes` (0: not
+// Reads the facts of a run that wants to come to `goal` and is evaluated over `episodes` (0: not
 // evaluated). A finished run needs its final checkpoint only until it is evaluated.
-RunFacts ReadRunFacts(const std::filesystem::path& run_dir, std::uint64_t steps,
+RunFacts ReadRunFacts(const std::filesystem::path& run_dir, const learner::RunGoal& goal,
                       std::int64_t episodes);
 
 enum class Todo : std::uint8_t {

@@ -44,14 +44,17 @@ TEST(ConfigSchema, NoKeyTwiceAndSectionsInOnePiece) {
   const auto sections = ConfigSections();
   EXPECT_EQ(std::set<std::string>(sections.begin(), sections.end()).size(), sections.size());
   EXPECT_EQ(FindConfigKey("run", "count"), nullptr);
-  EXPECT_THAT(ConfigKeysOf("run"), testing::ElementsAre("name", "seed", "steps", "dir", "init_from",
-                                                        "metrics_s", "tensorboard"));
+  EXPECT_THAT(ConfigKeysOf("run"),
+              testing::ElementsAre("name", "seed", "steps", "until_return", "dir", "init_from",
+                                   "metrics_s", "tensorboard"));
 }
 
 TEST(ConfigSchema, RulesInWords) {
   EXPECT_EQ(Allowed(IntegerRule{1, 1024, "auto"}), "an integer from 1 to 1024 or \"auto\"");
   EXPECT_EQ(Allowed(NumberRule{.low = 0, .high = 1, .high_open = true}),
             "a number from 0 to below 1");
+  EXPECT_EQ(Allowed(NumberRule{.low = -1, .high = 1, .word = "never"}),
+            "a number from -1 to 1 or \"never\"");
   EXPECT_EQ(Allowed(WordRule{{"a", "b", "c"}}), "\"a\", \"b\" or \"c\"");
 }
 

@@ -158,6 +158,10 @@ TEST(Config, WrongTypesAndValuesOutOfRangeAreToldWhatIsAllowed) {
       {"[optimizer]\nepsilon = 1e-40\n", "from 1e-30 to 1"},
       {"[optimizer]\nlr = nan\n", "out of range"},
       {"[updates]\nmax_norm = inf\n", "out of range"},
+      {"[run]\nuntil_return = inf\n", "out of range"},
+      {"[run]\nuntil_return = \"newer\"\n",
+       "x.toml:2:16: run.until_return = \"newer\" is a string; allowed: a number from -1000000000 "
+       "to 1000000000 or \"never\""},
       {"[net]\nhidden = [1, 0]\n", "out of range"},
       {"[net]\nkind = \"mlp\"\nhidden = [1,1,1,1,1,1,1,1,1]\n", "a list of 0 to 8"},
       {"[env]\nname = \"\"\n", "the name of an environment"},

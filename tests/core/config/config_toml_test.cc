@@ -31,9 +31,10 @@ TEST(TomlTextTest, EveryTypeReadsBack) {
 
 TEST(ToToml, LooksAsAPersonWouldWriteIt) {
   const std::string text = ToToml(ParseConfig("[actors]\ncount = 2\n", "hello.toml"));
-  EXPECT_THAT(text, testing::StartsWith("[run]\nname = \"hello\"\nseed = 1\nsteps = 5000000\n"
-                                        "dir = \"runs/hello\"\ninit_from = \"\"\n"
-                                        "metrics_s = 1.0\ntensorboard = true\n\n[env]\n"));
+  EXPECT_THAT(
+      text, testing::StartsWith("[run]\nname = \"hello\"\nseed = 1\nsteps = 5000000\n"
+                                "until_return = \"never\"\ndir = \"runs/hello\"\ninit_from = \"\"\n"
+                                "metrics_s = 1.0\ntensorboard = true\n\n[env]\n"));
   EXPECT_THAT(text, HasSubstr("hidden = [128]\n"));
   EXPECT_THAT(text, HasSubstr("bound = \"unbounded\"\n"));
   EXPECT_THAT(text, HasSubstr("start_timeout_s = 30.0\n"));
@@ -82,6 +83,7 @@ struct Shake {
     const double values[] = {range.low_open ? between : range.low,
                              range.high_open ? between : range.high, between, tiny};
     member(config) = values[random.Below(4)];
+    if (!range.word.empty() && random.Below(3) == 0) member(config) = range.word_value;
   }
   void operator()(MemberOf<std::vector<std::int64_t>> member) const {
     const auto& range = std::get<ListRule>(rule);
@@ -118,6 +120,9 @@ Config RandomConfig(RandomStream& random) {
   config.optimizer.warmup_steps = 1;
   config.loss.entropy = 1;
   config.loss.entropy_end = 0.5;
+  const bool narrow =
+      config.wire.weights == NumberType::kBf16 || config.wire.gradient == NumberType::kBf16;
+  if (narrow) config.env.normalize_observations = config.env.normalize_rewards = false;
   config.env.max_pool = config.env.max_pool && config.env.repeat > 1;
   if (config.env.step_ms == 0) config.env.step_jitter = 0;
   config.staleness.deadline_s = 86'400;  // of at most 1,000 steps of a minute

@@ -94,16 +94,19 @@ class UpdateStream {
 class TestApplier {
  public:
   TestApplier(ApplyMode mode, UpdateStream& stream, int threads, const StateCopy* from = nullptr,
-              std::uint64_t version = 0)
+              std::uint64_t version = 0, std::size_t trained = SIZE_MAX)
       : snapshot_("", stream.initial().size(), 1, kTestTerm),
-        applier_(MakeApplier(
-            mode, {.threads = threads, .optimizer = stream.spec(), .size = stream.initial().size()},
-            from ? from->weights : stream.initial(),
-            from ? from->state : std::vector<std::vector<float>>{}, snapshot_,
-            UpdateStream::Meta(version), [this] {
-              progress_.fetch_add(1);
-              progress_.notify_all();
-            })) {}
+        applier_(MakeApplier(mode,
+                             {.threads = threads,
+                              .optimizer = stream.spec(),
+                              .size = stream.initial().size(),
+                              .trained = trained},
+                             from ? from->weights : stream.initial(),
+                             from ? from->state : std::vector<std::vector<float>>{}, snapshot_,
+                             UpdateStream::Meta(version), [this] {
+                               progress_.fetch_add(1);
+                               progress_.notify_all();
+                             })) {}
 
   Applier& operator*() { return *applier_; }
   Applier* operator->() { return applier_.get(); }

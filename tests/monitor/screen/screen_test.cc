@@ -18,7 +18,7 @@ using testing::Not;
 using testing::SizeIs;
 
 constexpr RunFacts kFacts{
-    .env = {}, .seed = 7, .bound = 4, .drop = false, .steps = 5'000'000, .actors = 4};
+    .env = {}, .seed = 7, .bound = 4, .drop = false, .goal = {5'000'000}, .actors = 4};
 
 // A run of `seconds`: the return rises to 20, and 80,000 steps a second come from all actors alike.
 class FakeRun {

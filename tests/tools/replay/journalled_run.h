@@ -112,7 +112,7 @@ class JournalledRun {
     Flush();
     Beginning beginning = cut ? AtCut(*cut, "cut") : AtFirstWeights(config);
     JournalAhead ahead(dir.path(), beginning.journal);
-    Replayer replayer(config, ahead, std::move(beginning), net.layout.fingerprint());
+    Replayer replayer(config, ahead, std::move(beginning), net.layout);
     while (replayer.version() < version) {
       const auto record = ahead.Next();
       if (!record || !replayer.Do(*record)) break;

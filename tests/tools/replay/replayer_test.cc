@@ -6,6 +6,7 @@
 
 #include "core/file.h"
 #include "learner/storage/journal_writer.h"
+#include "results/trained.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
 
@@ -35,7 +36,7 @@ class ReplayerTest : public testing::Test {
       }
     }
     JournalAhead ahead(dir_.path());
-    Replayer replayer(config_, ahead, AtFirstWeights(config_), 0);
+    Replayer replayer(config_, ahead, AtFirstWeights(config_), results::LayoutOf(config_));
     while (const auto record = ahead.Next()) {
       if (!replayer.Do(*record)) break;
     }

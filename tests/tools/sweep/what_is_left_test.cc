@@ -38,6 +38,7 @@ class ReadRunFactsTest : public testing::Test {
     dir_.Write("run/summary.json",
                "{\"steps\": " + std::to_string(steps) +
                    ", \"seconds\": 2.5, \"steps_per_second\": 40.0, \"mean_return\": -1.0, "
+                   "\"episodes\": 100, "
                    "\"staleness\": {\"max\": 3, \"mean\": 0.5}, \"final_checkpoint\": "
                    "\"checkpoints/" +
                    last + "\"}");
@@ -52,55 +53,65 @@ class ReadRunFactsTest : public testing::Test {
 };
 
 TEST_F(ReadRunFactsTest, NoDirectoryOrAnEmptyOne) {
-  EXPECT_EQ(ReadRunFacts(run_, 100, 10), RunFacts{});
+  EXPECT_EQ(ReadRunFacts(run_, {100}, 10), RunFacts{});
   std::filesystem::create_directory(run_);
-  EXPECT_EQ(ReadRunFacts(run_, 100, 10), RunFacts{});
+  EXPECT_EQ(ReadRunFacts(run_, {100}, 10), RunFacts{});
   dir_.Write("run/.probe.17.0.tmp", "");
-  EXPECT_EQ(ReadRunFacts(run_, 100, 10), RunFacts{}) << "of a start that was killed";
+  EXPECT_EQ(ReadRunFacts(run_, {100}, 10), RunFacts{}) << "of a start that was killed";
 }
 
 TEST_F(ReadRunFactsTest, FinishedIsAllStepsAndWeightsToEvaluate) {
   WriteSummary(100);
-  EXPECT_FALSE(ReadRunFacts(run_, 100, 10).finished) << "its checkpoint is gone";
-  EXPECT_EQ(ReadRunFacts(run_, 100, 0),
+  EXPECT_FALSE(ReadRunFacts(run_, {100}, 10).finished) << "its checkpoint is gone";
+  EXPECT_EQ(ReadRunFacts(run_, {100}, 0),
             (RunFacts{.there = true, .finished = true, .evaluated = true}))
       << "nobody needs it";
   dir_.Write("run/checkpoints/last", "");
-  EXPECT_FALSE(ReadRunFacts(run_, 100, 10).finished) << "it is damaged";
+  EXPECT_FALSE(ReadRunFacts(run_, {100}, 10).finished) << "it is damaged";
   WriteSummary(100, 100);
-  EXPECT_EQ(ReadRunFacts(run_, 100, 10), (RunFacts{.there = true, .finished = true}));
-  EXPECT_FALSE(ReadRunFacts(run_, 101, 10).finished);
+  EXPECT_EQ(ReadRunFacts(run_, {100}, 10), (RunFacts{.there = true, .finished = true}));
+  EXPECT_FALSE(ReadRunFacts(run_, {101}, 10).finished);
+}
+
+TEST_F(ReadRunFactsTest, ARunThatEndedByItsScoreIsFinished) {
+  WriteSummary(60, 60);
+  EXPECT_EQ(ReadRunFacts(run_, {.steps = 100, .until_return = -1}, 10),
+            (RunFacts{.there = true, .finished = true}));
+  EXPECT_FALSE(ReadRunFacts(run_, {.steps = 100, .until_return = -0.5}, 10).finished);
+  WriteSummary(60, 50);
+  EXPECT_FALSE(ReadRunFacts(run_, {.steps = 100, .until_return = -1}, 10).finished)
+      << "its last weights could not be saved";
 }
 
 // After a full disk: all steps were taken, but the last weights could not be saved.
 TEST_F(ReadRunFactsTest, WithOldWeightsItIsNotFinished) {
   dir_.Write("run/config.toml", ToToml(config_));
   WriteSummary(100, 50);
-  EXPECT_EQ(ReadRunFacts(run_, 100, 10), (RunFacts{.there = true, .resumable = true}));
+  EXPECT_EQ(ReadRunFacts(run_, {100}, 10), (RunFacts{.there = true, .resumable = true}));
 }
 
 TEST_F(ReadRunFactsTest, EvaluatedIsThatCheckpointWithSoManyEpisodes) {
   WriteSummary(100);
-  EXPECT_FALSE(ReadRunFacts(run_, 100, 10).evaluated);
+  EXPECT_FALSE(ReadRunFacts(run_, {100}, 10).evaluated);
   results::WriteFinalEval(
       run_, {.checkpoint = "checkpoints/last", .episodes = 10, .mean_return = 1, .std = 0});
-  EXPECT_EQ(ReadRunFacts(run_, 100, 10),
+  EXPECT_EQ(ReadRunFacts(run_, {100}, 10),
             (RunFacts{.there = true, .finished = true, .evaluated = true}))
       << "whatever has become of the checkpoint";
-  EXPECT_FALSE(ReadRunFacts(run_, 100, 20).evaluated);
+  EXPECT_FALSE(ReadRunFacts(run_, {100}, 20).evaluated);
   results::WriteFinalEval(
       run_, {.checkpoint = "checkpoints/old", .episodes = 10, .mean_return = 1, .std = 0});
-  EXPECT_FALSE(ReadRunFacts(run_, 100, 10).evaluated);
+  EXPECT_FALSE(ReadRunFacts(run_, {100}, 10).evaluated);
 }
 
 TEST_F(ReadRunFactsTest, ResumableIsAConfigurationAndAGoodCheckpoint) {
   dir_.Write("run/config.toml", ToToml(config_));
-  EXPECT_FALSE(ReadRunFacts(run_, 100, 0).resumable);
+  EXPECT_FALSE(ReadRunFacts(run_, {100}, 0).resumable);
   WriteCheckpoint(50);
-  EXPECT_TRUE(ReadRunFacts(run_, 100, 0).resumable);
+  EXPECT_TRUE(ReadRunFacts(run_, {100}, 0).resumable);
   const auto checkpoint = learner::ListCheckpoints(run_ / "checkpoints").front();
   std::filesystem::resize_file(checkpoint, 100);
-  EXPECT_FALSE(ReadRunFacts(run_, 100, 0).resumable) << "damaged";
+  EXPECT_FALSE(ReadRunFacts(run_, {100}, 0).resumable) << "damaged";
 }
 
 TEST_F(ReadRunFactsTest, DifferencesNameTheKeyAndBothValues) {

@@ -1,0 +1,25 @@
+// Merges running sums (net/running.h) into those of all actors: what an update does to the
+// parameters that no optimizer trains.
+//
+// An actor pushes its sums divided by its samples, so that what an update has added up, their mean
+// weighted by samples, times all samples is the sum of the actors' sums: whatever the number of
+// gradients in the update, their order and their staleness.
+//
+// Thread safety: pure functions; different slices may be updated in parallel.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace starling::learner {
+
+// The longest memory, in values of a number: from here on older ones count less and less. A float
+// counts so far exactly.
+inline constexpr float kSumsWindow = 1 << 24;
+
+// sums += samples x mean; then, if a number's count is above kSumsWindow, its sums are scaled down
+// to that. Both hold (count, sum, sum of squares, 0) of numbers. REQUIRES: their sizes are equal, a
+// multiple of 16.
+void AddToSums(std::uint64_t samples, std::span<const float> mean, std::span<float> sums);
+
+}  // namespace starling::learner

@@ -1,0 +1,91 @@
+// Checks of running statistics and their use.
+#include "net/checks/draws.h"
+#include "net/checks/trial.h"
+
+namespace starling::net::checks {
+namespace {
+
+constexpr double kRounding = 1e-6, kSums = 1e-5;
+
+struct Columns {
+  int n, width, before, after;  // columns beside those that count
+  int row() const { return before + width + after; }
+  std::string Name() const {
+    return fmt::format("{} rows of {}, {} before and {} behind", n, width, before, after);
+  }
+};
+
+constexpr Columns kColumns[] = {
+    {1, 1, 0, 0}, {7, 3, 2, 5}, {300, 17, 0, 17}, {16, 376, 0, 6}, {70'001, 2, 1, 0}};
+
+// Of numbers around 0, numbers far from it, a constant, and one that was never seen.
+std::vector<float> SomeSums(Trial& trial, int width) {
+  std::vector<float> sums;
+  for (int j = 0; j < width; ++j) {
+    const float count = j % 4 == 3 ? 0.0f : 1.0f + 1000 * trial.random().Uniform();
+    const float mean = j % 4 == 0 ? trial.random().Uniform() - 0.5f : 3.0f;
+    const float variance = j % 4 == 2 ? 0.0f : 0.25f;
+    for (const float value : {count, count * mean, count * (mean * mean + variance), 0.0f}) {
+      sums.push_back(value);
+    }
+  }
+  return sums;
+}
+
+}  // namespace
+
+void Standardize(Trial& trial) {
+  for (const Columns& c : kColumns) {
+    trial.Begin(c.Name());
+    Floats from = trial.Noise(c.n * c.row()), to = trial.Noise(c.n * (c.width + c.after));
+    Floats sums = trial.Given(SomeSums(trial, c.width));
+    trial.Both([&](auto& backend, auto of) {
+      backend.Standardize({.n = c.n,
+                           .width = c.width,
+                           .from = of(from) + c.before,
+                           .from_row = c.row(),
+                           .sums = of(sums),
+                           .to = of(to),
+                           .to_row = c.width + c.after});
+    });
+    trial.Expect(to, "to", kRounding, 1);
+  }
+}
+
+void SumMoments(Trial& trial) {
+  for (const Columns& c : kColumns) {
+    trial.Begin(c.Name());
+    Floats x = trial.Noise(c.n * c.row()), to = trial.Noise(c.width * kSumsOfNumber);
+    trial.Both([&](auto& backend, auto of) {
+      backend.SumMoments({.n = c.n,
+                          .width = c.width,
+                          .x = of(x) + c.before,
+                          .row = c.row(),
+                          .factor = 1.0 / 64,
+                          .to = of(to)});
+    });
+    trial.Expect(to, "to", kSums, 1);
+  }
+}
+
+void ScaleRewards(Trial& trial) {
+  for (const int n : {1, 33, 300, 70'001}) {
+    trial.Begin(fmt::format("{} environments", n));
+    auto resets = trial.Same(Below<std::uint8_t>(trial, n, 4));
+    Floats sums = trial.Given(SomeSums(trial, 1)), before = trial.Noise(n), now = trial.Noise(n);
+    Floats rewards = trial.Noise(n);
+    trial.Both([&](auto& backend, auto of) {
+      backend.ScaleRewards({.n = n,
+                            .gamma = 0.97,
+                            .sums = of(sums),
+                            .resets = of(resets),
+                            .before = of(before),
+                            .now = of(now),
+                            .rewards = of(rewards)});
+    });
+    trial.Expect(now, "returns", kRounding, 1);
+    trial.Expect(rewards, "rewards", kRounding, 1);
+  }
+}
+
+}  // namespace starling::net::checks

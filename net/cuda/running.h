@@ -1,0 +1,75 @@
+// Running statistics and their use. Same formulas as net/running.cc.
+#pragma once
+
+#include "net/cuda/elementwise.h"
+#include "net/running.h"
+
+namespace starling::net::cuda {
+
+// One thread for each number.
+struct Standardize {
+  StandardizeArgs<float> a;
+  Divisor width;
+
+  HOST_DEVICE void operator()(long long i) const {
+    int row = static_cast<int>(i);
+    const int column = width.Split(row);
+    const Spread spread = SpreadOf(a.sums + column * kSumsOfNumber);
+    const double x = a.from[1ll * row * a.from_row + column];
+    a.to[1ll * row * a.to_row + column] = Standard<float>((x - spread.mean) * spread.scale);
+  }
+};
+
+// Warp g x WIDTH + j of groups x WIDTH: the part g of the sums of column j.
+struct MomentParts {
+  SumMomentsArgs<float> a;
+  Divisor width;
+  int groups;
+  double* parts;  // (groups, WIDTH, 2)
+
+  template <class Lanes>
+  HOST_DEVICE void operator()(long long i, const Lanes& lanes) const {
+    int group = static_cast<int>(i);
+    const int column = width.Split(group);
+    double sum = 0, squares = 0;
+    for (long long row = 1ll * group * lanes.count() + lanes.index(); row < a.n;
+         row += 1ll * groups * lanes.count()) {
+      const double x = a.x[row * a.row + column];
+      sum += x;
+      squares += x * x;
+    }
+    sum = lanes.Sum(sum);
+    squares = lanes.Sum(squares);
+    if (lanes.index() != 0) return;
+    parts[2 * i] = sum;
+    parts[2 * i + 1] = squares;
+  }
+};
+
+// One thread for each column.
+struct FinishSums {
+  SumMomentsArgs<float> a;
+  int groups;
+  const double* parts;
+
+  HOST_DEVICE void operator()(long long column) const {
+    double sum = 0, squares = 0;
+    for (long long g = 0; g < groups; ++g) {
+      sum += parts[2 * (g * a.width + column)];
+      squares += parts[2 * (g * a.width + column) + 1];
+    }
+    float* const to = a.to + column * kSumsOfNumber;
+    to[0] = static_cast<float>(a.factor * a.n);
+    to[1] = static_cast<float>(a.factor * sum);
+    to[2] = static_cast<float>(a.factor * squares);
+    to[3] = 0;
+  }
+};
+
+struct ScaleRewards {
+  ScaleRewardsArgs<float> a;
+
+  HOST_DEVICE void operator()(long long i) const { ScaleReward(a, i); }
+};
+
+}  // namespace starling::net::cuda

@@ -1,0 +1,95 @@
+// Running statistics of the numbers that environments give, and their use: observations with mean 0
+// and deviation 1, rewards in units of the deviation of their discounted returns. The functions run
+// on the host, in float and double; cuda/running.h has those of a GPU.
+//
+// The statistics of a number are sums: how often it was seen, what it added up to, and what its
+// squares did. They stand among a net's parameters, behind all that gradients train
+// (ParameterLayout::AddSums). An actor sends the sums of its unroll in the place of their gradient;
+// the learner adds them up (learner/apply/running_sums.h). So they have versions as weights do.
+//
+// Thread safety: pure functions.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "core/cuda/each.h"
+
+namespace starling::net {
+
+// The floats of a number: count, sum, sum of squares, and one that stays zero. Four numbers fill a
+// cache line, so no slice of a flat vector divides one.
+inline constexpr int kSumsOfNumber = 4;
+
+// Standardized numbers and scaled rewards lie within [-kMostStandard, kMostStandard].
+inline constexpr float kMostStandard = 10;
+
+struct Spread {
+  double mean = 0, scale = 1;  // 1 / deviation
+};
+
+// Of nothing seen: mean 0, deviation 1. Sums of floats cannot tell a deviation below a thousandth of
+// the mean from rounding; it counts as that much.
+template <class T>
+HOST_DEVICE inline Spread SpreadOf(const T* sums) {
+  const double count = sums[0];
+  if (!(count > 0)) return {};
+  const double mean = sums[1] / count, least = 1e-6 * mean * mean;
+  const double variance = sums[2] / count - mean * mean;
+  return {mean, 1 / std::sqrt((variance > least ? variance : least) + 1e-8)};
+}
+
+template <class T>
+HOST_DEVICE inline T Standard(double value) {
+  constexpr double kMost = kMostStandard;
+  return static_cast<T>(value > kMost ? kMost : value < -kMost ? -kMost : value);
+}
+
+// to[i, j] = (from[i, j] - mean of number j) / its deviation, for i < n, j < WIDTH.
+template <class T>
+struct StandardizeArgs {
+  int n, width;
+  const T* from;  // (n, from_row), from its first column on
+  int from_row;
+  const T* sums;  // (WIDTH, 4)
+  T* to;          // (n, to_row), likewise
+  int to_row;
+};
+template <class T>
+void Standardize(const StandardizeArgs<T>& args);
+
+// to[j] = factor x (n, the sum of x[i, j] over i, that of its squares, 0).
+template <class T>
+struct SumMomentsArgs {
+  int n, width;
+  const T* x;  // (n, row), from its first column on
+  int row;
+  double factor;
+  T* to;  // (WIDTH, 4)
+};
+template <class T>
+void SumMoments(const SumMomentsArgs<T>& args);
+
+// One step of n environments: now[i] = rewards[i] + gamma x before[i], without the last term where
+// an episode begins; then rewards[i] is divided by the deviation of these discounted returns
+// (Engstrom et al. 2020: the scaling of PPO's first implementation).
+template <class T>
+struct ScaleRewardsArgs {
+  int n;
+  double gamma;
+  const T* sums;               // (1, 4)
+  const std::uint8_t* resets;  // (n): not 0 where the step is the first of an episode
+  const T* before;             // (n)
+  T* now;                      // (n)
+  T* rewards;                  // (n)
+};
+template <class T>
+HOST_DEVICE inline void ScaleReward(const ScaleRewardsArgs<T>& args, std::int64_t i) {
+  const T kept = args.resets[i] != 0 ? T(0) : static_cast<T>(args.gamma) * args.before[i];
+  args.now[i] = args.rewards[i] + kept;
+  args.rewards[i] = Standard<T>(args.rewards[i] * SpreadOf(args.sums).scale);
+}
+template <class T>
+void ScaleRewards(const ScaleRewardsArgs<T>& args);
+
+}  // namespace starling::net
