@@ -20,16 +20,22 @@ struct Seen {
   std::string sums;
 };
 
+// A matrix of numbers beyond [0, 1] is none.
+bool IsPicture(int height, int width, float low, float high) {
+  return (height > 1 || width > 1) && low >= 0 && high <= 1;
+}
+
 std::vector<Seen> PartsOf(const envs::EnvSpec& spec) {
   if (spec.entries.empty()) {
-    const bool picture = spec.height > 1 || spec.width > 1;
+    const bool picture = IsPicture(spec.height, spec.width, spec.low, spec.high);
     return {{spec.obs_size(), picture ? "" : "observations.sums"}};
   }
   std::vector<Seen> parts;
   for (std::size_t i = 0; i < spec.entries.size(); ++i) {
-    const ObservationEntry& entry = spec.entries[i];
-    parts.push_back({entry.size(),
-                     entry.picture() ? "" : fmt::format("observations.{}.{}.sums", i, entry.name)});
+    const auto& [name, height, width, channels, low, high] = spec.entries[i];
+    const bool picture = IsPicture(height, width, low, high);
+    parts.push_back(
+        {spec.entries[i].size(), picture ? "" : fmt::format("observations.{}.{}.sums", i, name)});
   }
   return parts;
 }
@@ -40,7 +46,7 @@ net::ParameterLayout WithSums(net::ParameterLayout net, const Config& config,
                               const envs::EnvSpec& spec) {
   if (config.env.normalize_observations) {
     for (const Seen& part : PartsOf(spec)) {
-      if (!part.sums.empty()) net.AddSums(part.sums, {part.width, net::kSumsOfNumber});
+      if (!part.sums.empty()) net.Add(part.sums, {part.width, net::kSumsOfNumber});
     }
     if (net.trained() == net.size()) {
       throw UserError(fmt::format("{} = true: {} observes nothing but pictures, whose numbers are "
@@ -49,7 +55,7 @@ net::ParameterLayout WithSums(net::ParameterLayout net, const Config& config,
                       kKey);
     }
   }
-  if (config.env.normalize_rewards) net.AddSums(kReturns, {1, net::kSumsOfNumber});
+  if (config.env.normalize_rewards) net.Add(kReturns, {1, net::kSumsOfNumber});
   return net;
 }
 

@@ -141,6 +141,9 @@ class WatchedBackend final : public net::Backend<float> {
   void SumMoments(const net::SumMomentsArgs<float>& args) override {
     Watch("moments", args.n, 0, [&] { inner_->SumMoments(args); });
   }
+  void ScaleRewards(const net::ScaleRewardsArgs<float>& args) override {
+    Watch("rewards scaled", args.n, 0, [&] { inner_->ScaleRewards(args); });
+  }
 
   // Those above the net separate its passes.
   void SampleActions(const net::SampleActionsArgs<float>& args) override {

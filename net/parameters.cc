@@ -16,13 +16,6 @@ constexpr std::size_t kAlignment = 16;
 }  // namespace
 
 const Parameter& ParameterLayout::Add(std::string name, std::vector<std::int64_t> shape) {
-  CHECK(trained_ == size_, "parameter {} behind sums", name);
-  const Parameter& added = AddSums(std::move(name), std::move(shape));
-  trained_ = size_;
-  return added;
-}
-
-const Parameter& ParameterLayout::AddSums(std::string name, std::vector<std::int64_t> shape) {
   for (const Parameter& other : parameters_) {
     CHECK(other.name != name, "parameter {} added twice", name);
   }
@@ -31,8 +24,10 @@ const Parameter& ParameterLayout::AddSums(std::string name, std::vector<std::int
     CHECK(dimension >= 1, "parameter {} has a dimension of {}", name, dimension);
     count *= dimension;
   }
+  const bool trained = trained_ == size_ && !name.ends_with(".sums");
   parameters_.push_back({std::move(name), std::move(shape), size_, count});
   size_ += (count + kAlignment - 1) / kAlignment * kAlignment;
+  if (trained) trained_ = size_;
   return parameters_.back();
 }
 

@@ -18,12 +18,10 @@ struct Parameter {
 // Each parameter starts at a multiple of 16 floats (a cache line); the gaps stay zero.
 class ParameterLayout {
  public:
-  // Appends a parameter. REQUIRES: every dimension is at least 1 and the name is new. The reference
-  // is valid until the next Add.
+  // Appends a parameter. One whose name ends in ".sums" is running sums (net/running.h), which no
+  // gradient trains. REQUIRES: every dimension is at least 1, the name is new, and all that is
+  // trained comes before all sums. The reference is valid until the next Add.
   const Parameter& Add(std::string name, std::vector<std::int64_t> shape);
-  // Appends a parameter that no gradient trains: running sums (net/running.h). REQUIRES: as Add, and
-  // no Add follows.
-  const Parameter& AddSums(std::string name, std::vector<std::int64_t> shape);
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const Parameter& Find(const std::string& name) const;  // CHECKs that it exists
   std::size_t size() const { return size_; }  // in floats, with the gaps; a multiple of 16

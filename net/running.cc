@@ -22,11 +22,7 @@ void SumMoments(const SumMomentsArgs<T>& args) {
       sum += x;
       squares += x * x;
     }
-    T* const to = args.to + j * kSumsOfNumber;
-    to[0] = static_cast<T>(args.factor * args.n);
-    to[1] = static_cast<T>(args.factor * sum);
-    to[2] = static_cast<T>(args.factor * squares);
-    to[3] = 0;
+    PutMoments(args, j, sum, squares);
   }
 }
 

@@ -17,9 +17,24 @@
 
 namespace starling::net {
 
-// The floats of a number: count, sum, sum of squares, and one that stays zero. Four numbers fill a
-// cache line, so no slice of a flat vector divides one.
-inline constexpr int kSumsOfNumber = 4;
+// The floats of a number: count, sum, sum of squares, 0, and what rounding left of each: as floats
+// alone, millions of small addends would get lost in them. Two numbers fill a cache line, so no
+// slice of a flat vector divides one.
+inline constexpr int kSumsOfNumber = 8;
+inline constexpr int kRest = 4;  // from a sum to what is left of it
+
+template <class T>
+HOST_DEVICE inline double SumAt(const T* sum) {
+  return static_cast<double>(sum[0]) + static_cast<double>(sum[kRest]);
+}
+// A sum that is too large for a float becomes the largest.
+template <class T>
+HOST_DEVICE inline void PutSum(double value, T* sum) {
+  constexpr double kMost = 3.4028234663852886e38;
+  value = value > kMost ? kMost : value < -kMost ? -kMost : value;
+  sum[0] = static_cast<T>(value);
+  sum[kRest] = static_cast<T>(value - static_cast<double>(sum[0]));
+}
 
 // Standardized numbers and scaled rewards lie within [-kMostStandard, kMostStandard].
 inline constexpr float kMostStandard = 10;
@@ -28,14 +43,14 @@ struct Spread {
   double mean = 0, scale = 1;  // 1 / deviation
 };
 
-// Of nothing seen: mean 0, deviation 1. Sums of floats cannot tell a deviation below a thousandth of
-// the mean from rounding; it counts as that much.
+// Of nothing seen: mean 0, deviation 1. Sums of squares of floats cannot tell a deviation below a
+// thousandth of the mean from rounding; it counts as that much.
 template <class T>
 HOST_DEVICE inline Spread SpreadOf(const T* sums) {
-  const double count = sums[0];
+  const double count = SumAt(sums);
   if (!(count > 0)) return {};
-  const double mean = sums[1] / count, least = 1e-6 * mean * mean;
-  const double variance = sums[2] / count - mean * mean;
+  const double mean = SumAt(sums + 1) / count, least = 1e-6 * mean * mean;
+  const double variance = SumAt(sums + 2) / count - mean * mean;
   return {mean, 1 / std::sqrt((variance > least ? variance : least) + 1e-8)};
 }
 
@@ -51,22 +66,31 @@ struct StandardizeArgs {
   int n, width;
   const T* from;  // (n, from_row), from its first column on
   int from_row;
-  const T* sums;  // (WIDTH, 4)
+  const T* sums;  // (WIDTH, 8)
   T* to;          // (n, to_row), likewise
   int to_row;
 };
 template <class T>
 void Standardize(const StandardizeArgs<T>& args);
 
-// to[j] = factor x (n, the sum of x[i, j] over i, that of its squares, 0).
+// to[j] = factor x (n, the sum of x[i, j] over i, that of its squares), as the floats of a number.
 template <class T>
 struct SumMomentsArgs {
   int n, width;
   const T* x;  // (n, row), from its first column on
   int row;
   double factor;
-  T* to;  // (WIDTH, 4)
+  T* to;  // (WIDTH, 8)
 };
+template <class T>
+HOST_DEVICE inline void PutMoments(const SumMomentsArgs<T>& args, std::int64_t j, double sum,
+                                   double squares) {
+  T* const to = args.to + j * kSumsOfNumber;
+  PutSum(args.factor * args.n, to);
+  PutSum(args.factor * sum, to + 1);
+  PutSum(args.factor * squares, to + 2);
+  PutSum(0, to + 3);
+}
 template <class T>
 void SumMoments(const SumMomentsArgs<T>& args);
 
@@ -77,7 +101,7 @@ template <class T>
 struct ScaleRewardsArgs {
   int n;
   double gamma;
-  const T* sums;               // (1, 4)
+  const T* sums;               // (1, 8)
   const std::uint8_t* resets;  // (n): not 0 where the step is the first of an episode
   const T* before;             // (n)
   T* now;                      // (n)

@@ -13,13 +13,12 @@
 
 namespace starling::learner {
 
-// The longest memory, in values of a number: from here on older ones count less and less. A float
-// counts so far exactly.
-inline constexpr float kSumsWindow = 1 << 24;
+// The most values that the sums of a number stand for; from here on older ones count less and less.
+inline constexpr double kSumsWindow = 1 << 24;
 
-// sums += samples x mean; then, if a number's count is above kSumsWindow, its sums are scaled down
-// to that. Both hold (count, sum, sum of squares, 0) of numbers. REQUIRES: their sizes are equal, a
-// multiple of 16.
+// sums += samples x mean, in double; then, if a number's count is above kSumsWindow, its sums are
+// scaled down to that. Both hold the floats of numbers (net/running.h). REQUIRES: their sizes are
+// equal, a multiple of 16.
 void AddToSums(std::uint64_t samples, std::span<const float> mean, std::span<float> sums);
 
 }  // namespace starling::learner

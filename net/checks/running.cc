@@ -25,9 +25,8 @@ std::vector<float> SomeSums(Trial& trial, int width) {
     const float count = j % 4 == 3 ? 0.0f : 1.0f + 1000 * trial.random().Uniform();
     const float mean = j % 4 == 0 ? trial.random().Uniform() - 0.5f : 3.0f;
     const float variance = j % 4 == 2 ? 0.0f : 0.25f;
-    for (const float value : {count, count * mean, count * (mean * mean + variance), 0.0f}) {
-      sums.push_back(value);
-    }
+    sums.insert(sums.end(), {count, count * mean, count * (mean * mean + variance), 0.0f});
+    for (int rest = 0; rest < kRest; ++rest) sums.push_back(1e-6f * trial.random().Uniform());
   }
   return sums;
 }

@@ -58,11 +58,7 @@ struct FinishSums {
       sum += parts[2 * (g * a.width + column)];
       squares += parts[2 * (g * a.width + column) + 1];
     }
-    float* const to = a.to + column * kSumsOfNumber;
-    to[0] = static_cast<float>(a.factor * a.n);
-    to[1] = static_cast<float>(a.factor * sum);
-    to[2] = static_cast<float>(a.factor * squares);
-    to[3] = 0;
+    PutMoments(a, column, sum, squares);
   }
 };
 

@@ -62,6 +62,12 @@ TEST_F(ShardsSystemTest, ThreeAddUpWhatOneDoes) {
   EXPECT_TRUE(three.weights == one.weights);
   const std::size_t count = one.layout.Find("observations.sums").offset;
   EXPECT_EQ(one.weights[count], static_cast<float>(one.steps)) << "every step is counted once";
+  // A net that learnt from other numbers is no beginning.
+  std::filesystem::remove_all(run());
+  EXPECT_EQ(Train(Plus(settings, {"run.init_from=" + (dir_ / "one").string(),
+                                  "env.normalize_observations=false"})),
+            2);
+  EXPECT_THAT(said_, HasSubstr("its net has observations.sums (7, 8) where this configuration's"));
 }
 
 // With an evaluator, who sees the slices in shared memory; over tcp the actors do not.

@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <utility>
+
+#include "net/running.h"
 #include "tests/learner/apply/applier_fixture.h"
 
 namespace starling::learner {
@@ -13,29 +17,53 @@ using ::testing::ElementsAre;
 
 constexpr std::size_t kTrained = 16 * 37, kSums = 16 * 3, kAll = kTrained + kSums;
 
+using Sums = std::vector<float>;  // of two numbers
+
+Sums Of(double count, double sum, double squares) {
+  Sums sums(16);
+  net::PutSum(count, &sums[8]);
+  net::PutSum(sum, &sums[9]);
+  net::PutSum(squares, &sums[10]);
+  return sums;
+}
+
 TEST(RunningSums, TheMeanTimesTheSamplesIsAdded) {
-  std::vector<float> sums(16);
-  sums[4] = 10, sums[5] = 2, sums[6] = 3;
-  std::vector<float> mean(16);
-  mean[4] = 1, mean[5] = 0.5f, mean[6] = 0.25f;
-  AddToSums(8, mean, sums);
-  EXPECT_THAT(std::vector(&sums[4], &sums[8]), ElementsAre(18, 6, 5, 0));
-  EXPECT_THAT(std::vector(&sums[0], &sums[4]), ElementsAre(0, 0, 0, 0));
+  Sums sums = Of(10, 2, 3);
+  AddToSums(8, Of(1, 0.5, 0.25), sums);
+  EXPECT_THAT(sums, ElementsAre(0, 0, 0, 0, 0, 0, 0, 0, 18, 6, 5, 0, 0, 0, 0, 0));
 }
 
 // Above the window all three are scaled down: mean and variance stay what they are.
 TEST(RunningSums, TheirMemoryEnds) {
-  std::vector<float> sums(16), mean(16);
-  sums[0] = kSumsWindow, sums[1] = 3 * kSumsWindow, sums[2] = 10 * kSumsWindow;
-  mean[0] = 1, mean[1] = 3, mean[2] = 10;
-  AddToSums(1 << 22, mean, sums);
-  EXPECT_FLOAT_EQ(sums[0], kSumsWindow);
-  EXPECT_FLOAT_EQ(sums[1] / sums[0], 3);
-  EXPECT_FLOAT_EQ(sums[2] / sums[0], 10);
+  Sums sums = Of(kSumsWindow, 3 * kSumsWindow, 10 * kSumsWindow);
+  AddToSums(1 << 22, Of(1, 3, 10), sums);
+  EXPECT_FLOAT_EQ(sums[8], kSumsWindow);
+  EXPECT_FLOAT_EQ(sums[9] / sums[8], 3);
+  EXPECT_FLOAT_EQ(sums[10] / sums[8], 10);
   // Then newer numbers count more and more.
-  mean[1] = 1, mean[2] = 2;
-  for (int update = 0; update < 100; ++update) AddToSums(1 << 22, mean, sums);
-  EXPECT_NEAR(sums[1] / sums[0], 1, 1e-3);
+  for (int update = 0; update < 100; ++update) AddToSums(1 << 22, Of(1, 1, 2), sums);
+  EXPECT_NEAR(sums[9] / sums[8], 1, 1e-3);
+}
+
+// Up to the window and far beyond it: no addend gets lost, however small beside the sums.
+TEST(RunningSums, ManySmallUpdatesKeepTheirDigits) {
+  for (const auto& [samples, mean] : {std::pair(160, 100.0), {5, 3.3}, {20, -10.0}}) {
+    const Sums update = Of(1, mean, mean * mean + 1);
+    const double begun = kSumsWindow - 50'000 * samples;
+    Sums sums = Of(begun, begun * mean, begun * (mean * mean + 1));
+    for (int i = 0; i < 400'000; ++i) AddToSums(static_cast<std::uint64_t>(samples), update, sums);
+    const net::Spread spread = net::SpreadOf(&sums[8]);
+    EXPECT_NEAR(spread.mean, mean, 1e-5 * std::abs(mean)) << samples;
+    EXPECT_NEAR(spread.scale, 1, 1e-2) << samples;
+    EXPECT_NEAR(net::SumAt(&sums[8]), kSumsWindow, 1) << samples;
+  }
+}
+
+TEST(RunningSums, AreNeverInfinite) {
+  Sums sums = Of(1, 0, 3e38);
+  AddToSums(8, Of(1, 0, 3e38), sums);
+  EXPECT_LT(sums[10], INFINITY);
+  EXPECT_GT(net::SpreadOf(&sums[8]).scale, 0);
 }
 
 class SumsIn : public ::testing::TestWithParam<ApplyMode> {
@@ -61,19 +89,23 @@ TEST_P(SumsIn, StandBehindWhatIsTrained) {
   UpdateStream stream(kAll, 12);
   const StateCopy plain = stream.Reference().back();
   const StateCopy found = Run(GetParam(), 1);
-  std::vector<float> sums(stream.initial().begin() + kTrained, stream.initial().end());
-  for (std::uint64_t v = 1; v <= 12; ++v) {
-    for (const GradientRef& gradient : stream.at(v).gradients) {
-      for (std::size_t i = 0; i < kSums; ++i) {
-        sums[i] += 160 * gradient.weight * gradient.values[kTrained + i];
+  const auto sum = [](const auto& values, std::size_t number, std::size_t i) {
+    return net::SumAt(&values[kTrained + number * net::kSumsOfNumber + i]);
+  };
+  for (std::size_t number = 0; number < kSums / net::kSumsOfNumber; ++number) {
+    for (const std::size_t i : {0, 1, 2}) {
+      double expected = sum(stream.initial(), number, i);
+      for (std::uint64_t v = 1; v <= 12; ++v) {
+        for (const GradientRef& gradient : stream.at(v).gradients) {
+          expected += 160 * gradient.weight * sum(gradient.values, number, i);
+        }
       }
+      EXPECT_NEAR(sum(found.weights, number, i), expected, 1e-3);
     }
   }
   for (std::size_t i = 0; i < kAll; ++i) {
     if (i < kTrained) {
       ASSERT_EQ(found.weights[i], plain.weights[i]) << i;
-    } else {
-      ASSERT_NEAR(found.weights[i], sums[i - kTrained], 1e-3) << i;
     }
     for (std::size_t slot = 0; slot < plain.state.size(); ++slot) {
       ASSERT_EQ(found.state[slot][i], i < kTrained ? plain.state[slot][i] : 0.0f) << i;
