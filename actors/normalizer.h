@@ -23,9 +23,9 @@
 
 namespace starling::actors {
 
-// Returns the parameters of a run: those of its net, and behind them the sums of what is
-// normalised: "observations.sums" ("observations.0.NAME.sums" of an entry), "returns.sums". Throws
-// UserError if observations are to be normalised and hold nothing but pictures.
+// Returns `net` with the sums of what is normalised behind its parameters: "observations.sums", or
+// "observations.0.NAME.sums" for each entry, and "returns.sums". Throws UserError if observations
+// are to be normalised and hold nothing but pictures.
 net::ParameterLayout WithSums(net::ParameterLayout net, const Config& config,
                               const envs::EnvSpec& spec);
 

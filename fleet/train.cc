@@ -84,7 +84,7 @@ Plan PlanResume(const TrainOptions& options) {
   return plan;
 }
 
-// Returns the sentence about a resumed run that has come to what it should, else "".
+// Returns a sentence that says that the resumed run is complete, or "" if it is not.
 std::string IfComplete(const Plan& plan) {
   if (!plan.resume) return "";
   const std::optional<results::RunResult> earlier = results::ReadSummary(plan.run_dir);

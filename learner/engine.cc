@@ -139,7 +139,8 @@ Engine::Receipt Engine::Receive(Received gradient) {
     Count(gradient.body);
     std::vector<wire::Episode> episodes = gradient.body.episodes;
     outcome = Hold(std::move(gradient), *sender);
-    // Its update counts them. After the last update nothing does: what has ended the run stays.
+    // The update of a held gradient counts its episodes. Nothing does once the run is over: the
+    // window that has ended it stays.
     if (outcome != wire::Outcome::kNone && !over()) {
       for (const wire::Episode& episode : episodes) counters_.AddEpisode(episode);
     }

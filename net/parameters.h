@@ -24,10 +24,9 @@ class ParameterLayout {
   const Parameter& Add(std::string name, std::vector<std::int64_t> shape);
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const Parameter& Find(const std::string& name) const;  // CHECKs that it exists
-  std::size_t size() const { return size_; }  // in floats, with the gaps; a multiple of 16
-  // In floats: what gradients train lies in [0, trained()), the sums behind it.
-  std::size_t trained() const { return trained_; }
-  std::size_t num_weights() const;  // of what is trained, without the gaps
+  std::size_t size() const { return size_; }        // in floats, with the gaps; a multiple of 16
+  std::size_t trained() const { return trained_; }  // in floats; the sums begin there
+  std::size_t num_weights() const;                  // without the gaps and the sums
   // Identifies the architecture: a hash of names, shapes and offsets. Equal on every machine.
   std::uint64_t fingerprint() const;
 

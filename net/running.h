@@ -3,9 +3,9 @@
 // on the host, in float and double; cuda/running.h has those of a GPU.
 //
 // The statistics of a number are sums: how often it was seen, what it added up to, and what its
-// squares did. They stand among a net's parameters, behind all that gradients train
-// (ParameterLayout::AddSums). An actor sends the sums of its unroll in the place of their gradient;
-// the learner adds them up (learner/apply/running_sums.h). So they have versions as weights do.
+// squares did. They are parameters named "….sums", behind all that gradients train
+// (net/parameters.h). An actor sends the sums of its unroll in the place of their gradient; the
+// learner adds them up (learner/apply/running_sums.h). So they have versions, as weights do.
 //
 // Thread safety: pure functions.
 #pragma once

@@ -1,4 +1,5 @@
-// Rules between keys: the values behind "auto", and keys that contradict each other.
+// Rules between keys: the values behind "auto" (config_auto.cc), and keys that contradict each
+// other (config_rules.cc).
 #pragma once
 
 #include <string>
@@ -7,6 +8,8 @@
 #include "core/config/config.h"
 
 namespace starling {
+
+inline bool OverTcp(const WireConfig& wire) { return wire.endpoint.starts_with("tcp://"); }
 
 // The processors this process may run on (its affinity mask), at least 1.
 std::int64_t UsableCores();

@@ -331,7 +331,7 @@ PluginLibrary CheckPluginTable(const std::string& path, const void* table) {
     refuse("its entries are {} values and its mask {}: together at most {}", values, mask,
            kMaxWorkerNumbers);
   }
-  // 2. Copy what its arrays hold, and keep its functions.
+  // 2. Copy its arrays. Keep its functions.
   const std::vector<ObservationEntry> entries = EntriesOfTable(copy);
   PluginLibrary library{.called = CalledPlugin(path),
                         .first_step = described.first_step,

@@ -1,9 +1,8 @@
-// Merges running sums (net/running.h) into those of all actors: what an update does to the
-// parameters that no optimizer trains.
+// How an update changes the parameters that no optimizer trains, the running sums (net/running.h).
 //
-// An actor pushes its sums divided by its samples, so that what an update has added up, their mean
-// weighted by samples, times all samples is the sum of the actors' sums: whatever the number of
-// gradients in the update, their order and their staleness.
+// An actor pushes its sums divided by its samples. An update has the mean of these, weighted by
+// samples. Multiplied by the samples of the update, it is the sum of the actors' sums, however many
+// gradients there are and however stale.
 //
 // Thread safety: pure functions; different slices may be updated in parallel.
 #pragma once

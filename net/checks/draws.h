@@ -1,14 +1,24 @@
-// Random inputs of checks that are no floats.
+// Shapes of checks, and their random inputs that are no floats.
 #pragma once
 
 #include <cstdint>
 #include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "net/checks/trial.h"
 
 namespace starling::net::checks {
+
+// Rows of an array, of which only some columns count.
+struct Columns {
+  int n, width, before, after;  // columns beside those that count
+  int row() const { return before + width + after; }
+  std::string Name() const {
+    return fmt::format("{} rows of {}, {} before and {} behind", n, width, before, after);
+  }
+};
 
 template <class T>
 inline std::vector<T> Below(Trial& trial, int count, int bound) {

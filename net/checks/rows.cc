@@ -1,6 +1,7 @@
 // Checks of the ops on the rows of an array.
 #include <cmath>
 
+#include "net/checks/draws.h"
 #include "net/checks/trial.h"
 
 namespace starling::net::checks {
@@ -8,21 +9,13 @@ namespace {
 
 constexpr double kSums = 1e-5;
 
-struct RowsCase {
-  int n, width, before, after;  // columns beside those that count
-  int row() const { return before + width + after; }
-  std::string Name() const {
-    return fmt::format("{} rows of {}, {} before and {} behind", n, width, before, after);
-  }
-};
-
-constexpr RowsCase kCases[] = {
+constexpr Columns kCases[] = {
     {1, 1, 0, 0}, {7, 3, 2, 5}, {300, 17, 0, 17}, {16, 400, 0, 6}, {70'001, 2, 1, 0}};
 
 }  // namespace
 
 void CopyColumns(Trial& trial) {
-  for (const RowsCase& c : kCases) {
+  for (const Columns& c : kCases) {
     for (const bool repeated : {false, true}) {
       trial.Begin(c.Name() + (repeated ? ", of one row" : ""));
       Floats from = trial.Noise(repeated ? c.width : c.n * c.row());
@@ -41,7 +34,7 @@ void CopyColumns(Trial& trial) {
 }
 
 void SumRows(Trial& trial) {
-  for (const RowsCase& c : kCases) {
+  for (const Columns& c : kCases) {
     trial.Begin(c.Name());
     Floats x = trial.Noise(c.n * c.row()), sum = trial.Noise(c.width);
     trial.Both([&](auto& backend, auto of) {
@@ -53,7 +46,7 @@ void SumRows(Trial& trial) {
 }
 
 void MaskLogits(Trial& trial) {
-  for (const RowsCase& c : kCases) {
+  for (const Columns& c : kCases) {
     trial.Begin(c.Name());
     // Of the last row, everything is forbidden.
     std::vector<float> allowed(static_cast<std::size_t>(c.n * c.row()));

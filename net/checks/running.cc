@@ -7,14 +7,6 @@ namespace {
 
 constexpr double kRounding = 1e-6, kSums = 1e-5;
 
-struct Columns {
-  int n, width, before, after;  // columns beside those that count
-  int row() const { return before + width + after; }
-  std::string Name() const {
-    return fmt::format("{} rows of {}, {} before and {} behind", n, width, before, after);
-  }
-};
-
 constexpr Columns kColumns[] = {
     {1, 1, 0, 0}, {7, 3, 2, 5}, {300, 17, 0, 17}, {16, 376, 0, 6}, {70'001, 2, 1, 0}};
 

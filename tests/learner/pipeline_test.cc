@@ -23,8 +23,8 @@ class HogwildPipeline {
                             "[learner]\napply = \"hogwild\"\nthreads = 4\n"
                             "[updates]\ngradients = 1\nin_flight = 1\n",
                             "x.toml", {"staleness.bound=" + bound})),
-        pipeline_(config_, TrainingState{.weights = gradient_, .optimizer_state = {}}, SIZE_MAX, snapshot_,
-                  journal_, counters_, [this] { progress_.release(); }) {
+        pipeline_(config_, TrainingState{.weights = gradient_, .optimizer_state = {}}, SIZE_MAX,
+                  snapshot_, journal_, counters_, [this] { progress_.release(); }) {
     for (std::uint32_t slot : {0u, 1u}) pipeline_.judge().Join(slot);
     pipeline_.judge().Open();
   }

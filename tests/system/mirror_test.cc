@@ -116,7 +116,7 @@ TEST_F(MirrorTest, AKilledRankEndsAllAndNothingIsLost) {
   ASSERT_TRUE(AwaitSaid(*again, "nothing is lost")) << again->err();
   ASSERT_TRUE(Eventually([&] { return Checkpoints().back().starts_with("t0002-"); }));
   again->Signal(SIGUSR1);
-  EXPECT_EQ(WaitFor(*again), 130);
+  EXPECT_EQ(WaitFor(*again), 130) << again->err();
   const json summary = Summary();
   ExpectSound(summary);
   ExpectFinalCheckpoint(summary);

@@ -1,0 +1,85 @@
+// The values behind "auto"; declared in config_rules.h.
+#include <sched.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+#include "core/config/config_rules.h"
+#include "core/gpu.h"
+
+namespace starling {
+namespace {
+
+std::int64_t CeilDiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+// The natural staleness of free-running actors is about N / K - 1; returns the K that fits the
+// bound.
+std::int64_t GradientsFor(std::int64_t actors, std::uint64_t bound) {
+  if (std::cmp_greater_equal(bound, actors)) return 1;
+  return CeilDiv(actors, static_cast<std::int64_t>(bound) + 1);
+}
+
+// With a second grant an actor computes while its last gradient is applied; over tcp, where answers
+// and weights take longer, with a third. That pays where the natural staleness of so many grants
+// per actor fits the bound; elsewhere actors would only wait longer for each other.
+std::int64_t GrantsFor(const Config& config) {
+  const std::int64_t useful = OverTcp(config.wire) ? 3 : 2;
+  const auto fits = [&](std::int64_t grants) {
+    const std::int64_t most = grants * config.actors.count;
+    return std::cmp_less_equal(CeilDiv(most, config.updates.gradients) - 1, config.staleness.bound);
+  };
+  if (config.staleness.bound == 0) return 1;
+  for (std::int64_t grants = useful; grants > 1; --grants) {
+    if (fits(grants)) return grants;
+  }
+  return 1;
+}
+
+}  // namespace
+
+std::int64_t UsableCores() {
+  cpu_set_t mask;
+  if (sched_getaffinity(0, sizeof mask, &mask) == 0) return std::max(CPU_COUNT(&mask), 1);
+  // The machine has more processors than a cpu_set_t can hold.
+  return std::max(std::thread::hardware_concurrency(), 1u);
+}
+
+// ZeroMQ encrypts and decrypts in these threads; without keys one moves gigabytes a second.
+std::int64_t IoThreads(const WireConfig& wire) {
+  if (wire.io_threads != 0) return wire.io_threads;
+  return wire.secret.empty() ? 1 : std::clamp<std::int64_t>(UsableCores() / 2, 1, 4);
+}
+
+std::int64_t ActorsThatFit(const ActorsConfig& actors, std::int64_t stages) {
+  if (actors.count != 0) return actors.count;
+  const std::int64_t gpus = actors.backend == DeviceChoice::kCpu ? 0 : std::ssize(FindGpus().gpus);
+  return std::max<std::int64_t>((gpus > 0 ? gpus : UsableCores()) / stages, 1);
+}
+
+void ResolveAuto(Config& config, const std::string& file, std::int64_t actors_that_fit) {
+  std::string& name = config.run.name;
+  if (name.empty()) name = std::filesystem::path(file).stem().string();
+  if (name.empty() || name == "." || name == "..") name = "run";
+  if (config.run.dir.empty()) config.run.dir = "runs/" + config.run.name;
+  if (config.actors.count == 0) {
+    config.actors.count = std::clamp<std::int64_t>(actors_that_fit, 1, 1024);
+  }
+  if (config.net.kind == NetKind::kAuto) {
+    config.net.kind = config.net.layers.empty() ? NetKind::kMinatar : NetKind::kLayers;
+  }
+  UpdatesConfig& updates = config.updates;
+  const auto resolve = [&config](const char* key, std::int64_t& value, std::int64_t resolved) {
+    if (value != 0) return;
+    value = resolved;
+    config.automatic.emplace_back(key);
+  };
+  resolve("optimizer.lr_samples", config.optimizer.lr_samples, config.samples_per_gradient());
+  resolve("updates.start_with", updates.start_with, config.actors.count);
+  resolve("updates.gradients", updates.gradients,
+          GradientsFor(config.actors.count, config.staleness.bound));
+  resolve("updates.in_flight", updates.in_flight, GrantsFor(config));
+}
+
+}  // namespace starling
