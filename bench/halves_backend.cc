@@ -24,7 +24,7 @@ struct Columns {
 };
 
 void Multiply(const Columns& p) {
-  [[maybe_unused]] static thread_local const bool one_thread = (net::cpu::UseOneThread(), true);
+  [[maybe_unused]] static thread_local const bool prepared = (net::cpu::PrepareThread(), true);
   const dnnl_status_t status =
       dnnl_sgemm(p.a_transposed ? 'T' : 'N', p.b_transposed ? 'T' : 'N', p.rows, p.count, p.depth,
                  1.0f, p.a, p.a_width, p.b, p.b_width, p.add ? 1.0f : 0.0f, p.c, p.c_width);

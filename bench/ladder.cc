@@ -120,7 +120,7 @@ void AddRow(const std::string& op, const std::vector<Rung>& rungs, Result& resul
 }
 
 Result MeasureLadder(const Site& site) {
-  net::cpu::UseOneThread();
+  net::cpu::PrepareThread();
   const double seconds = site.quick ? 0.002 : 0.4;
   Result result{.details =
                     "Kernels, numbered as they were found (`bench/ladder_kernels.cc`), "

@@ -47,7 +47,7 @@ double BestSgemmGflops(double seconds, int threads) {
     std::vector<std::jthread> workers;
     for (double& rate : rates) {
       workers.emplace_back([&] {
-        net::cpu::UseOneThread();
+        net::cpu::PrepareThread();
         together.arrive_and_wait();
         rate = Gflops(n, seconds);
       });

@@ -29,11 +29,18 @@ int NewEventFd() {
   return fd;
 }
 
-void Catch(int signal, void (*handler)(int)) {
+// SA_ONSTACK: a signal may interrupt a product of matrices (net/cpu/gemm.h).
+void Catch(int signal, void (*handler)(int), int more_flags = 0) {
   struct sigaction action {};
   action.sa_handler = handler;
-  action.sa_flags = SA_RESTART;
+  action.sa_flags = SA_RESTART | SA_ONSTACK | more_flags;
   sigaction(signal, &action, nullptr);
+}
+
+bool Ignored(int signal) {
+  struct sigaction now {};
+  sigaction(signal, nullptr, &now);
+  return now.sa_handler == SIG_IGN;
 }
 
 }  // namespace
@@ -56,9 +63,7 @@ int CatchReloadSignal() {
 
 int CatchPauseSignal() {
   CHECK(pause_fd < 0);
-  struct sigaction before {};
-  sigaction(SIGTSTP, nullptr, &before);
-  if (before.sa_handler == SIG_IGN) return -1;
+  if (Ignored(SIGTSTP)) return -1;
   pause_fd = NewEventFd();
   Catch(SIGTSTP, OnSignal<pause_fd>);
   return pause_fd;
@@ -68,15 +73,11 @@ int CatchStopSignals(bool again_ends, std::initializer_list<int> more) {
   IgnoreFileSizeSignal();
   CHECK(stop_fd < 0);
   stop_fd = NewEventFd();
-  struct sigaction action {};
-  action.sa_handler = OnSignal<stop_fd>;
-  action.sa_flags = SA_RESTART;
-  for (const int number : more) sigaction(number, &action, nullptr);
-  for (int number : {SIGTERM, SIGINT, SIGHUP}) {
-    if (again_ends && number != SIGTERM) action.sa_flags |= static_cast<int>(SA_RESETHAND);
-    struct sigaction before {};
-    sigaction(number, nullptr, &before);
-    if (before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);  // nohup stays nohup
+  for (const int number : more) Catch(number, OnSignal<stop_fd>);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
+    if (Ignored(number)) continue;  // nohup stays nohup
+    const bool ends = again_ends && number != SIGTERM;
+    Catch(number, OnSignal<stop_fd>, ends ? static_cast<int>(SA_RESETHAND) : 0);
   }
   return stop_fd;
 }

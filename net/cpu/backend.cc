@@ -16,7 +16,7 @@ namespace {
 class CpuBackend final : public Backend<float> {
  public:
   explicit CpuBackend(Precision precision) {
-    cpu::UseOneThread();
+    cpu::PrepareThread();
     if (precision == Precision::kBf16) bf16_linear_.emplace();
   }
   const char* name() const override { return bf16_linear_ ? "cpu, bf16" : "cpu"; }

@@ -9,16 +9,18 @@
 #include <vector>
 
 #include "core/check.h"
+#include "core/signal_stack.h"
 
 namespace starling::net::cpu {
 
-void UseOneThread() {
+void PrepareThread() {
+  [[maybe_unused]] static thread_local const SignalStack signal_stack;
   omp_set_dynamic(0);
   omp_set_num_threads(1);
 }
 
 void Gemm(const Product<float>& p) {
-  [[maybe_unused]] static thread_local const bool one_thread = (UseOneThread(), true);
+  [[maybe_unused]] static thread_local const bool prepared = (PrepareThread(), true);
   const int a_width = p.a_transposed ? p.rows : p.depth;
   const int b_width = p.b_transposed ? p.depth : p.columns;
   const dnnl_status_t status = dnnl_sgemm(
@@ -86,7 +88,7 @@ Bf16Gemm::Bf16Gemm() : kernels_(std::make_unique<Kernels>()) {}
 Bf16Gemm::~Bf16Gemm() = default;
 
 void Bf16Gemm::Multiply(const Product<Bfloat16>& product) {
-  [[maybe_unused]] static thread_local const bool one_thread = (UseOneThread(), true);
+  [[maybe_unused]] static thread_local const bool prepared = (PrepareThread(), true);
   CHECK(product.put == Put::kReplace);
   kernels_->Run(product);
 }

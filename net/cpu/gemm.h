@@ -42,10 +42,13 @@ class Bf16Gemm {
 // forbid it.
 bool HasBf16Products();
 
-// Prevents oneDNN, which Debian builds on OpenMP, from starting one thread per core.
-// From now on products of the *calling thread* run on it alone; OpenMP keeps this setting per
-// thread. The products call it once on each thread that uses them. A team of one never starts a
-// thread pool, so no idle thread spins.
-void UseOneThread();
+// Prepares the *calling thread* for oneDNN. The products do it once on each thread that uses them.
+// - Debian builds oneDNN on OpenMP. Products of this thread run on it alone from now on, instead of
+//   on one thread per core; OpenMP keeps that setting per thread. A team of one never starts a
+//   thread pool, so no idle thread spins.
+// - Kernels of oneDNN before 3.11.2 point the stack register into the heap: a signal handler that
+//   interrupts one destroys what lies there (uxlfoundation/oneDNN, issue 4845). Handlers that are
+//   installed with SA_ONSTACK, as all of ours, have a stack of their own from now on.
+void PrepareThread();
 
 }  // namespace starling::net::cpu

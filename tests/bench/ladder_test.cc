@@ -24,7 +24,7 @@ using Floats = std::vector<float>;
 
 class LadderTest : public testing::Test {
  protected:
-  LadderTest() { net::cpu::UseOneThread(); }
+  LadderTest() { net::cpu::PrepareThread(); }
 
   // An eighth set, as a relu leaves it.
   Floats Sparse(int count) {

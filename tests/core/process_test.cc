@@ -70,5 +70,21 @@ TEST(CatchStopSignals, ASecondSignalEndsTheProcessUnlessSomebodyElseSeesToThat) 
   }
 }
 
+// net/cpu/gemm.h
+TEST(CatchStopSignals, HandlersRunOnASignalStackIfTheThreadHasOne) {
+  const int status = StatusInChild([] {
+    CatchStopSignals(/*again_ends=*/true, {SIGUSR1});
+    CatchReloadSignal();
+    CatchPauseSignal();
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGTSTP}) {
+      struct sigaction now {};
+      sigaction(signal, nullptr, &now);
+      if (now.sa_handler == SIG_DFL || (now.sa_flags & SA_ONSTACK) == 0) return signal;
+    }
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+}
+
 }  // namespace
 }  // namespace starling

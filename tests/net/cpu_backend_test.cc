@@ -1,9 +1,13 @@
 // Properties of the fast CPU backend alone: empty inputs, threads, and its search for the nonzeros
 // of a sparse input. backend_ops_test.cc holds each of its ops to the reference.
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
 
+#include <atomic>
 #include <cmath>
 #include <filesystem>
+#include <memory>
 #include <thread>
 
 #include "net/backend.h"
@@ -59,6 +63,59 @@ TEST_F(CpuBackendTest, StartsNoThreadsWhicheverThreadAsks) {
     during = ThreadsOfThisProcess();
   }).join();
   EXPECT_EQ(during, before + 1) << "the thread above and no other";
+}
+
+// Signals that interrupt products of a shape whose kernel uses the stack register for its data.
+class SignalsTest : public CpuBackendTest {
+ protected:
+  SignalsTest() {
+    handled = outside = 0;
+    struct sigaction action {};
+    action.sa_handler = [](int) {
+      stack_t now{};
+      sigaltstack(nullptr, &now);
+      outside += (now.ss_flags & SS_ONSTACK) == 0;
+      ++handled;
+    };
+    action.sa_flags = SA_RESTART | SA_ONSTACK;
+    sigaction(SIGUSR1, &action, &before_);
+  }
+  ~SignalsTest() override { sigaction(SIGUSR1, &before_, nullptr); }
+
+  // Multiplies until `over_`. The memory before that of the kernel is often in use: by `kept`.
+  void Multiply() {
+    const LinearShape shape{.in = 64, .out = 600};
+    const Floats x = Normals<float>(random_, 600 * 64), w = Normals<float>(random_, 64 * 600);
+    const Floats b(600);
+    Floats y(600 * 600);
+    std::vector<std::unique_ptr<Floats>> kept(64);
+    for (std::size_t i = 0; !over_; ++i) {
+      cpu_->LinearForward(
+          {.shape = shape, .n = 600, .x = x.data(), .w = w.data(), .b = b.data(), .y = y.data()});
+      kept[i % kept.size()] = std::make_unique<Floats>(100 + i % 1000);
+      begun_ = true;
+    }
+  }
+
+  static inline std::atomic<int> handled, outside;
+  std::atomic<bool> begun_{false}, over_{false};
+
+ private:
+  struct sigaction before_ {};
+};
+
+TEST_F(SignalsTest, HaveAStackOfTheirOwnAndLeaveTheHeapAlone) {
+  std::thread thread([&] { Multiply(); });
+  while (!begun_) std::this_thread::yield();
+  constexpr int kSignals = 2000;
+  for (int sent = 0; sent < kSignals; ++sent) {
+    pthread_kill(thread.native_handle(), SIGUSR1);
+    while (handled <= sent) std::this_thread::yield();
+  }
+  over_ = true;
+  thread.join();
+  EXPECT_EQ(handled, kSignals);
+  EXPECT_EQ(outside, 0);
 }
 
 TEST(NonzerosTest, FindsThemAllInOrder) {

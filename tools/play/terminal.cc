@@ -70,7 +70,7 @@ template <std::size_t n>
 void Install(const int (&signals)[n], void (*handler)(int), struct sigaction (&before)[n]) {
   struct sigaction action {};
   action.sa_handler = handler;
-  action.sa_flags = 0;  // no SA_RESTART: a signal interrupts a blocked write
+  action.sa_flags = SA_ONSTACK;  // no SA_RESTART: a signal interrupts a blocked write
   ::sigemptyset(&action.sa_mask);
   for (std::size_t i = 0; i < n; ++i) ::sigaction(signals[i], &action, &before[i]);
 }
