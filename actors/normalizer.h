@@ -23,7 +23,7 @@
 
 namespace starling::actors {
 
-// Returns `net` with the sums of what is normalised behind its parameters: "observations.sums", or
+// Appends the running sums that `config` asks for to `net`, and returns it: "observations.sums", or
 // "observations.0.NAME.sums" for each entry, and "returns.sums". Throws UserError if observations
 // are to be normalised and hold nothing but pictures.
 net::ParameterLayout WithSums(net::ParameterLayout net, const Config& config,

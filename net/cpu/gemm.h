@@ -46,9 +46,9 @@ bool HasBf16Products();
 // - Debian builds oneDNN on OpenMP. Products of this thread run on it alone from now on, instead of
 //   on one thread per core; OpenMP keeps that setting per thread. A team of one never starts a
 //   thread pool, so no idle thread spins.
-// - Kernels of oneDNN before 3.11.2 point the stack register into the heap: a signal handler that
-//   interrupts one destroys what lies there (uxlfoundation/oneDNN, issue 4845). Handlers that are
-//   installed with SA_ONSTACK, as all of ours, have a stack of their own from now on.
+// - Kernels of oneDNN before 3.11.2 point the stack register into the heap. A signal that
+//   interrupts such a kernel overwrites heap memory (uxlfoundation/oneDNN, issue 4845). From now on
+//   this thread has a separate stack for handlers installed with SA_ONSTACK, as all of ours are.
 void PrepareThread();
 
 }  // namespace starling::net::cpu

@@ -70,7 +70,7 @@ TEST(CatchStopSignals, ASecondSignalEndsTheProcessUnlessSomebodyElseSeesToThat) 
   }
 }
 
-// net/cpu/gemm.h
+// They may interrupt a product of matrices (net/cpu/gemm.h).
 TEST(CatchStopSignals, HandlersRunOnASignalStackIfTheThreadHasOne) {
   const int status = StatusInChild([] {
     CatchStopSignals(/*again_ends=*/true, {SIGUSR1});
