@@ -73,10 +73,10 @@ Row AtAPace(const Site& site, Json& json) {
           .holds = site.Judged(rates.two >= 0.97 * ideal)};
 }
 
-// Where Gymnasium is installed.
+// Where ale-py is installed.
 Row InOtherProcesses(const Site& site, Json& json) {
   const std::filesystem::path config = site.shipped / "ale_pong.toml";
-  Row row{.what = "Steps/s, one actor, 16 envs of gym:ALE/Pong-v5: one group, two groups"};
+  Row row{.what = "Steps/s, one actor, 16 envs of ale:pong: one group, two groups"};
   const Settings settings = {"actors.count=1", "actors.envs_per_actor=16"};
   const std::string why = WhyRefused(config, settings);
   if (!why.empty()) {

@@ -41,8 +41,8 @@ std::vector<std::string> Envs(int count) {
 std::vector<Case> Cases() {
   constexpr const char* kOne = " × 1 env × 5 steps, as in the A3C paper";
   constexpr const char* kPong = ", arcade/pong from pixels, configs/pong.toml";
-  constexpr const char* kAle = ", gym:ALE/Pong-v5, configs/ale_pong.toml";
-  constexpr const char* kNature = ", gym:ALE/Pong-v5 with the Nature net";
+  constexpr const char* kAle = ", ale:pong, configs/ale_pong.toml";
+  constexpr const char* kNature = ", ale:pong with the Nature net";
   const std::vector<std::string> nature = {"net.kind=nature", "net.hidden=[512]"};
   return {
       {"2x64x5", " × 64 envs × 5 steps", "", Envs(64), 1'500'000, 50'000, Counted::kSteps, 160e3},

@@ -2,7 +2,8 @@
 //
 // FrameEnvs knows nothing of training: it neither resets by itself nor counts episodes. WrappedEnv
 // (envs/wrappers/wrapped.h) turns it into a VecEnv. Bundled games are FrameEnvs through GameFrames,
-// Gymnasium's envs and isolated plug-ins through a child process (envs/bridge), plug-ins directly.
+// Gymnasium's envs, Atari games and isolated plug-ins through a child process (envs/bridge), other
+// plug-ins directly.
 #pragma once
 
 #include <algorithm>

@@ -51,10 +51,12 @@ constexpr Entry kEnvs[] = {STARLING_GAMES(STARLING_GAME)};
 
 // Families without a VecEnv of their own: they always go through the wrappers.
 constexpr Entry kGym = {kGymPrefix, GymSpec, nullptr, MakeGymFrames};
+constexpr Entry kAle = {kAlePrefix, AleSpec, nullptr, MakeAleFrames};
 constexpr Entry kPlugin = {kPluginPrefix, PluginSpec, nullptr, MakePluginFrames};
 
 const Entry& Find(const std::string& name) {
   if (name.starts_with(kGymPrefix)) return kGym;
+  if (name.starts_with(kAlePrefix)) return kAle;
   if (name.starts_with(kPluginPrefix)) return kPlugin;
   for (const Entry& entry : kEnvs) {
     if (name == entry.name) return entry;
@@ -106,16 +108,16 @@ void CheckFitsEntries(const EnvSpec& env, const EnvConfig& config) {
 // Refuses every key that has no effect on the env, or cannot have it.
 void CheckFits(const Entry& entry, const FrameSpec& raw, const EnvConfig& config) {
   const EnvConfig standard;
-  const bool gym = &entry == &kGym, plugin = &entry == &kPlugin;
+  const bool python = &entry == &kGym || &entry == &kAle, plugin = &entry == &kPlugin;
   const auto refuse = [&](bool wrong, const char* key, const char* why) {
     Refuse(config, wrong, key, why);
   };
   refuse(config.life_loss_ends && !raw.lives, "life_loss_ends", "has no lives to lose");
-  refuse(config.action_set != standard.action_set && (gym || plugin), "action_set",
+  refuse(config.action_set != standard.action_set && (python || plugin), "action_set",
          "is not a bundled game; it has only one action set");
   refuse(!config.ramping && !entry.ramps, "ramping", "has no difficulty ramp");
-  refuse(!config.options.empty() && !gym, "options",
-         "takes none; only Gymnasium's envs have options");
+  refuse(!config.options.empty() && !python, "options",
+         "takes none; only Gymnasium's envs and \"ale:\" have options");
   refuse(config.isolate && !plugin, "isolate", "is not a plug-in");
   CheckFitsActions(raw.env.actions, config);
   CheckFitsEntries(raw.env, config);
@@ -166,6 +168,10 @@ std::string WhyNotSaved(const FrameSpec& spec) {
   if (name.starts_with(kGymPrefix)) {
     return fmt::format("env.name: {} is played by Gymnasium, whose envs cannot be saved", name);
   }
+  if (name.starts_with(kAlePrefix)) {
+    return fmt::format("env.name: {} is played by ale-py, whose saved states lack the picture",
+                       name);
+  }
   return fmt::format(
       "env.name: {} cannot be saved: it has no functions save and restore (envs/plugin.h; in C++ "
       "the member Fields)",
@@ -173,10 +179,12 @@ std::string WhyNotSaved(const FrameSpec& spec) {
 }
 
 std::string WhyNotOnGpu(const EnvConfig& config) {
-  if (config.name.starts_with(kGymPrefix)) {
+  for (const auto& [prefix, player] :
+       {std::pair(kGymPrefix, "Gymnasium"), {kAlePrefix, "ale-py"}}) {
+    if (!config.name.starts_with(prefix)) continue;
     return fmt::format(
-        "env.name: {} is played by Gymnasium, on a CPU; only bundled games can be played on a GPU",
-        config.name);
+        "env.name: {} is played by {}, on a CPU; only bundled games can be played on a GPU",
+        config.name, player);
   }
   if (config.name.starts_with(kPluginPrefix)) {
     return fmt::format(

@@ -20,6 +20,7 @@ constexpr double kAle = 0.25;  // Machado et al., "Revisiting the Arcade Learnin
 double StickyChance(const EnvConfig& config) {
   if (config.sticky_actions >= 0) return config.sticky_actions;
   if (config.name.starts_with(kPluginPrefix)) return 0;
+  if (config.name.starts_with(kAlePrefix)) return kAle;
   if (!config.name.starts_with(kGymPrefix)) return kGames;
   // ALE's own sticky actions replace ours.
   const auto options = nlohmann::json::parse(config.options, nullptr, false);

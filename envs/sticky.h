@@ -1,5 +1,6 @@
 // Sticky actions: their probability, and the draws for envs that do not draw from our streams
-// (Gymnasium, plug-ins). Bundled games draw theirs in the stream they play from (envs/vec_env.h).
+// (Gymnasium, Atari, plug-ins). Bundled games draw theirs in the stream they play from
+// (envs/vec_env.h).
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,8 @@
 namespace starling::envs {
 
 // The probability, in every frame, that env `config` repeats its last action. "auto": 0.1 for
-// bundled games (those with masks make it 0); 0.25 for Gymnasium's "ALE/" ids unless env.options
-// lets ALE do it; else 0.
+// bundled games (those with masks make it 0); 0.25 for Atari games, unless env.options of
+// Gymnasium's lets ALE do it; else 0.
 double StickyChance(const EnvConfig& config);
 
 class StickyActions {

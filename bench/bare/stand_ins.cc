@@ -15,8 +15,13 @@ namespace {
 }  // namespace
 
 FrameSpec GymSpec(const EnvConfig& config) { Refuse(config); }
+FrameSpec AleSpec(const EnvConfig& config) { Refuse(config); }
 FrameSpec PluginSpec(const EnvConfig& config) { Refuse(config); }
 std::unique_ptr<FrameEnvs> MakeGymFrames(const EnvConfig& config, int, const EnvSeed&,
+                                         const WhileWaiting&) {
+  Refuse(config);
+}
+std::unique_ptr<FrameEnvs> MakeAleFrames(const EnvConfig& config, int, const EnvSeed&,
                                          const WhileWaiting&) {
   Refuse(config);
 }

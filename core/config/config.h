@@ -63,9 +63,9 @@ struct EnvConfig {
   double step_ms = 0;      // minimum duration of a step of all envs of an actor; 0 = none
   double step_jitter = 0;  // an unroll's pace is uniform in step_ms x [1 - jitter, 1 + jitter]
 
-  // Envs in separate processes (gym:, plugin: with isolate).
-  std::string python = "auto";  // interpreter with gymnasium
-  std::string options{};        // JSON object: keyword arguments of gymnasium.make
+  // Envs in separate processes (ale:, gym:, plugin: with isolate).
+  std::string python = "auto";  // interpreter with gymnasium, ale_py
+  std::string options{};        // JSON object: keyword arguments of the env
   std::int64_t per_process = 8;
   double timeout_s = 5;  // limit for a step
   bool isolate = false;  // run a plugin in a separate process

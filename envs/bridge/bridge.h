@@ -1,4 +1,4 @@
-// Envs that are not bundled: Gymnasium's and users' own.
+// Envs that are not bundled: Gymnasium's, Atari games and users' own.
 #pragma once
 
 #include <filesystem>
@@ -15,9 +15,6 @@ namespace starling::envs {
 // child processes; docs/environments-gym.md.
 inline constexpr char kGymPrefix[] = "gym:";
 
-// The Python program of the workers.
-extern const char kGymWorker[];
-
 // The frames of config.name = "gym:" + id. Asks a child process, once for every env, options and
 // interpreter. Throws UserError if the interpreter, gymnasium, the env or its spaces are missing or
 // unfit.
@@ -25,6 +22,14 @@ FrameSpec GymSpec(const EnvConfig& config);
 
 // B = `num_envs` >= 1 envs, config.per_process in each process. Throws UserError as GymSpec.
 std::unique_ptr<FrameEnvs> MakeGymFrames(const EnvConfig& config, int num_envs, const EnvSeed& seed,
+                                         const WhileWaiting& while_waiting = {});
+
+// Atari games by the names of their ROMs ("ale:pong"), played by ale_worker.py without Gymnasium.
+inline constexpr char kAlePrefix[] = "ale:";
+
+// As for Gymnasium's.
+FrameSpec AleSpec(const EnvConfig& config);
+std::unique_ptr<FrameEnvs> MakeAleFrames(const EnvConfig& config, int num_envs, const EnvSeed& seed,
                                          const WhileWaiting& while_waiting = {});
 
 // The interpreter: env.python unless that is "auto"; else $STARLING_PYTHON; else .venv-gym, made by

@@ -1,23 +1,12 @@
 """The spaces of Gymnasium's envs: actions out of commands, observations into frames.
 
-The build puts this text before that of gym_worker.py.
+The build puts this text between those of worker_common.py, whose names it uses, and gym_worker.py.
 """
 import math
 
-SKIP = -1  # in the place of an action: it is left out
 LARGEST = 3.4028234663852886e38  # of float32
 CHOICES = "values in all choices together"
 MASK = "action_mask"
-
-
-class Mistake(Exception):
-    """A user's mistake, in a sentence with the remedy."""
-
-
-def line(value):
-    """`value` for an error message: one line, of bounded length."""
-    text = " ".join(str(value).split())
-    return text if len(text) <= 200 else text[:200] + "..."
 
 
 def check_size(shape, most):

@@ -1,45 +1,13 @@
 """Plays Gymnasium envs for Starling: a worker of envs/bridge/protocol.h.
 
-This text is part of the binary, behind that of gym_spaces.py, whose names it uses; the interpreter
-gets both on its standard input. Needs gymnasium and numpy, for ids under "ALE/" also ale_py.
+This text is part of the binary, behind those of worker_common.py and gym_spaces.py, whose names it
+uses; the interpreter gets all three on its standard input. Needs gymnasium and numpy, for ids under
+"ALE/" also ale_py.
 """
 import difflib
 import gc
 import json
-import mmap
-import os
-import struct
 import sys
-
-CONTROL, MEMORY = 3, 4
-RESET = -2
-
-
-def send(message):
-    rest = json.dumps(message).encode() + b"\n"
-    while rest:
-        rest = rest[os.write(CONTROL, rest):]
-
-
-def receive():
-    """The next line. The client sends nothing more before the answer."""
-    received = b""
-    while not received.endswith(b"\n"):
-        some = os.read(CONTROL, 65536)
-        if not some:
-            os._exit(0)
-        received += some
-    return json.loads(received)
-
-
-def load(name):
-    try:
-        return __import__(name)
-    except ImportError as error:
-        raise Mistake(
-            f"{sys.executable} cannot import {name} ({line(error)}); run scripts/setup --gym, or "
-            "name another interpreter in env.python"
-        )
 
 
 def known(gymnasium, name):
@@ -145,33 +113,11 @@ def lives_of(env):
     return getattr(ale, "lives", None)
 
 
-def share(numpy, place, count, words, size, dtype):
-    """Returns views of the memory: commands, `words` for each env, rewards, ends, lives, then rows
-    of `size` numbers: the newest frames, and those before them (or None)."""
-    memory = mmap.mmap(MEMORY, place["size"])
-    view = memoryview(memory)
-
-    def column(name, kind, length):
-        begin = place[name]
-        return view[begin:begin + length * struct.calcsize(kind)].cast(kind)
-
-    def rows(name):
-        if name not in place:
-            return [None] * count
-        return [
-            numpy.frombuffer(memory, dtype, size, place[name] + i * place["stride"])
-            for i in range(count)
-        ]
-
-    return column("commands", "i", count * words), column("rewards", "d", count), \
-        column("ends", "i", count), column("lives", "i", count), rows("frames"), rows("before")
-
-
-def player(env, read, observations, row, before, lost_life_stops):
-    """Returns two functions: play and the writer of `row`.
+def player(env, seed, read, observations, row, before, lost_life_stops):
+    """Returns the functions of serve() for `env`.
 
     play() plays a frame for each action that read() returns, writes the newest frame to `row` and
-    the one before to `before`, unless that is None, and returns the sum of the rewards and the end.
+    the one before to `before`, unless that is None.
     """
     step, lives, draw = env.step, lives_of(env), drawer(env)
     write = observations.writer(row, draw)
@@ -199,34 +145,13 @@ def player(env, read, observations, row, before, lost_life_stops):
         write(observation)
         return rewards, 1 if terminated else 2 if truncated else 0
 
-    return play, write
+    def begin():
+        nonlocal seed
+        observation, _ = env.reset(seed=seed)
+        seed = None
+        write(observation)
 
-
-def serve(envs, seeds, shared, players, words):
-    """Plays turn by turn until the client closes the socket."""
-    commands, rewards, ends, lives = shared
-    left = [lives_of(env) for env in envs]
-    everyone = range(len(envs))
-    read, write = os.read, os.write
-    while True:
-        turn = read(CONTROL, 1)
-        if not turn:
-            return
-        for i in everyone:
-            command = commands[i * words]
-            if command == SKIP:
-                continue
-            if command != RESET:
-                rewards[i], ends[i] = players[i][0]()
-            else:
-                observation, _ = envs[i].reset(seed=seeds[i])
-                seeds[i] = None
-                players[i][1](observation)
-                rewards[i] = 0.0
-                ends[i] = 0
-            if left[i] is not None:
-                lives[i] = left[i]()
-        write(CONTROL, turn)
+    return play, begin, lives
 
 
 def start(settings):
@@ -253,24 +178,16 @@ def start(settings):
         numpy, receive(), len(envs), words, observations.size, observations.dtype
     )
     players = [
-        player(env, actions.reader(shared[0][i * words:(i + 1) * words]), observations, *frame,
-               settings["lost_life_stops"])
+        player(env, seeds[i], actions.reader(shared[0][i * words:(i + 1) * words]), observations,
+               *frame, settings["lost_life_stops"])
         for i, (env, *frame) in enumerate(zip(envs, rows, before))
     ]
     send({"ready": True})
     gc.collect()
     gc.freeze()
-    serve(envs, seeds, shared, players, words)
+    serve(shared, players, words)
     for env in envs:
         env.close()
 
 
-settings = receive()
-try:
-    start(settings)
-except Mistake as mistake:
-    send({"error": f"gym:{settings['env']}: {mistake}"})
-except (BrokenPipeError, ConnectionResetError):  # the client is gone
-    pass
-sys.stdout.flush()
-sys.stderr.flush()
+run(start)

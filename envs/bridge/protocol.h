@@ -12,7 +12,8 @@
 // Starting, one line of JSON each, ended by "\n":
 //   client  {"protocol": 5, "count": k, "seeds": [k integers in [0, 2^63)], "frames": r,
 //            "before": true or false, "lost_life_stops": true or false, ...}
-//           and settings for the kind of worker: "env", "options" (an object), ...
+//           and settings for the kind of worker: "env", "name" (of env.name, for its
+//           sentences), "options" (an object), ...
 //   worker  {"height": h, "width": w, "channels": c, "bytes": true or false, "low": x, "high": x,
 //            "actions": a, "entries": [e, ...], "lives": true or false, "saves": true}
 //           frames are (h, w, c), C order, bytes if "bytes", else float32; without "saves" its

@@ -38,9 +38,13 @@ class AreaResize {
     float weight;
   };
   static std::vector<Share> Shares(int size, int new_size);
+  void Narrow(const std::uint8_t* from, float* wide, float* to) const;
 
   int height_, width_, new_height_, new_width_;
-  std::vector<Share> rows_, columns_;
+  std::vector<Share> rows_;
+  // (shares, new_width): the old columns of each new one, and their weights, 0 where it has fewer
+  std::vector<int> columns_;
+  std::vector<float> weights_;
 };
 
 class Screen {

@@ -9,6 +9,12 @@ namespace starling::envs {
 
 namespace {
 
+// The larger of a[i] and b[i] for `count` numbers, many at once. `out` overlaps neither.
+template <class T>
+void Pool(const T* a, const T* b, std::size_t count, T* __restrict out) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = a[i] < b[i] ? b[i] : a[i];
+}
+
 // frames (each H * W cells of C channels) to out (H, W, frames * C).
 void Interleave(const std::vector<const float*>& frames, std::size_t cells, std::size_t channels,
                 float* out) {
@@ -210,8 +216,7 @@ void WrappedEnv::Show(const EnvState& env, bool pool, float* newest) {
   const auto show = [&](auto frame, auto before, auto& pooled) {
     if (pool) {
       pooled.resize(frame.size());
-      std::ranges::transform(frame, before, pooled.begin(),
-                             [](auto a, auto b) { return std::max(a, b); });
+      Pool(frame.data(), before.data(), pooled.size(), pooled.data());
       frame = pooled;
     }
     screen_.Show(frame, newest);

@@ -67,6 +67,7 @@ TEST(StickyChance, AutoDependsOnTheKindOfEnv) {
   EXPECT_EQ(AutoOf("minatar/breakout"), 0.1);
   EXPECT_EQ(AutoOf("plugin:./mine.so"), 0);
   EXPECT_EQ(AutoOf("gym:CartPole-v1"), 0);
+  EXPECT_EQ(AutoOf("ale:pong"), 0.25);
   EXPECT_EQ(AutoOf("gym:ALE/Pong-v5"), 0.25);
   EXPECT_EQ(AutoOf("gym:ALE/Pong-v5", R"({"mode": 1})"), 0.25);
   EXPECT_EQ(AutoOf("gym:ALE/Pong-v5", R"({"repeat_action_probability": 0.5})"), 0);

@@ -129,10 +129,11 @@ void AddMissing(const Machine& m, std::vector<std::string>& missing) {
         static_cast<double>(m.free_shared_memory) / 1e6, m.runtime_dir.found));
   }
   if (m.python.found.empty()) {
-    missing.push_back("For the envs of Gymnasium (gym:...): Python: " + m.python.why_none + ".");
+    missing.push_back("For Gymnasium and Atari (gym:..., ale:...): Python: " + m.python.why_none +
+                      ".");
   } else if (m.gymnasium.empty()) {
     missing.push_back(
-        fmt::format("For the envs of Gymnasium (gym:...): {} does not seem to have it; run "
+        fmt::format("For Gymnasium and Atari (gym:..., ale:...): {} does not seem to have it; run "
                     "scripts/setup --gym, or name another interpreter by env.python.",
                     m.python.found));
   }

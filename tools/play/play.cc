@@ -90,6 +90,7 @@ actions  N (NAMES)   one choice of N values; "N x M choices" are made at once
 options  minimal=N   env.action_set = "minimal" leaves the N actions that do something
          ramps       the game grows harder; env.ramping = false keeps it as it begins
 others   gym:ID      any environment of Gymnasium, "gym:ALE/Pong-v5" (scripts/setup --gym)
+         ale:GAME    an Atari game, "ale:pong": the same as gym:ALE/Pong-v5, and faster
          plugin:PATH a library of your own, "plugin:./mine.so" (envs/plugin.h)
 Sticky actions, repeats, stacking and the other keys of [env]: configs/reference.toml
 )";

@@ -25,9 +25,11 @@ void RefuseUnsupported(const Config& config, std::vector<Contradiction>& found) 
     if (!unsupported) return;
     found.push_back({{key}, fmt::format("{} = {} cannot be simulated: {}", key, value, why)});
   };
-  refuse(config.env.name.starts_with("gym:") || config.env.name.starts_with("plugin:"), "env.name",
-         fmt::format("\"{}\"", config.env.name),
-         "what it draws is not Starling's; only bundled envs can");
+  for (const char* elsewhere : {"gym:", "ale:", "plugin:"}) {
+    refuse(config.env.name.starts_with(elsewhere), "env.name",
+           fmt::format("\"{}\"", config.env.name),
+           "what it draws is not Starling's; only bundled envs can");
+  }
   refuse(config.actors.backend == DeviceChoice::kCuda, "actors.backend", "\"cuda\"",
          "all actors of a simulation share this machine's cores; leave it out or set it to "
          "\"cpu\"");

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "envs/bridge/python.h"
 #include "envs/registry.h"
 #include "tests/envs/bridge/gym_fixture.h"
 #include "tests/envs/env_bench.h"
@@ -100,7 +101,7 @@ TEST(Gym, AnInterpreterThatIsNoneIsToldAtOnce) {
                              HasSubstr("check env.python")));
 }
 
-// The text is made of two files. Here it fails at once, because there is no control socket.
+// The text is made of three files. Here it fails at once, because there is no control socket.
 TEST(Gym, ATracebackOfTheWorkerNamesItsFilesAndTheirLines) {
   const TempDir dir;
   const fs::path program = dir.Write("program", kGymWorker), said = dir / "said";
@@ -111,10 +112,12 @@ TEST(Gym, ATracebackOfTheWorkerNamesItsFilesAndTheirLines) {
   int number = 0;
   for (std::string line; std::getline(file, line);) {
     ++number;
-    if (line == "settings = receive()") break;
+    if (line == "run(start)") break;
   }
-  EXPECT_THAT(dir.Read("said"),
-              HasSubstr(fmt::format("File \"gym_worker.py\", line {}, in <module>", number)));
+  EXPECT_THAT(
+      dir.Read("said"),
+      testing::AllOf(HasSubstr(fmt::format("File \"gym_worker.py\", line {}, in <module>", number)),
+                     HasSubstr("File \"worker_common.py\"")));
 }
 
 TEST(Gym, CartPoleIsAVectorOfFloats) {

@@ -173,6 +173,56 @@ TEST(AreaResizeTest, AnAtariScreenIsTheMeanOverEveryCoveredArea) {
   }
 }
 
+// The same sums in the plainest order, rounded by the library.
+Bytes PlainlyResized(const Bytes& picture, int height, int width, int side) {
+  const auto share = [](int from, int to, double scale) -> float {
+    const double part =
+        std::min<double>(from + 1, (to + 1) * scale) - std::max<double>(from, to * scale);
+    return part <= 1e-3 ? 0 : static_cast<float>(part / scale);
+  };
+  Bytes out;
+  for (int y = 0; y < side; ++y) {
+    std::vector<float> sums(static_cast<std::size_t>(side));
+    for (int row = 0; row < height; ++row) {
+      const float of_row = share(row, y, static_cast<double>(height) / side);
+      if (of_row == 0) continue;
+      for (int x = 0; x < side; ++x) {
+        volatile float sum = 0, product = 0;  // each product is rounded
+        for (int column = 0; column < width; ++column) {
+          const float weight = share(column, x, static_cast<double>(width) / side);
+          if (weight == 0) continue;
+          product = picture[static_cast<std::size_t>(row * width + column)] * weight;
+          sum = sum + product;
+        }
+        product = of_row * sum;
+        sums[static_cast<std::size_t>(x)] += product;
+      }
+    }
+    for (const float sum : sums) out.push_back(static_cast<std::uint8_t>(std::lrint(sum)));
+  }
+  return out;
+}
+
+TEST(AreaResizeTest, RowsThatRepeatAndWhiteOnesAreTheSameBytes) {
+  RandomStream random(StreamId{.seed = 4});
+  for (const auto& [height, width] :
+       {std::pair(210, 160), std::pair(250, 160), std::pair(90, 117)}) {
+    // Rows in runs of 1 to 5, of four kinds; the first kind is white.
+    std::vector<Bytes> kinds(4, Bytes(static_cast<std::size_t>(width), 255));
+    for (Bytes& kind : std::span(kinds).subspan(1)) {
+      for (std::uint8_t& pixel : kind) pixel = static_cast<std::uint8_t>(random.Below(256));
+    }
+    Bytes picture;
+    for (int row = 0; row < height;) {
+      const Bytes& kind = kinds[random.Below(4)];
+      for (auto run = random.Below(5) + 1; run > 0 && row < height; --run, ++row) {
+        picture.insert(picture.end(), kind.begin(), kind.end());
+      }
+    }
+    EXPECT_EQ(Resized(picture, height, width, 84, 84), PlainlyResized(picture, height, width, 84));
+  }
+}
+
 TEST(AreaResizeDeathTest, PicturesDoNotGrow) { EXPECT_DEATH(AreaResize(2, 2, 3, 2), "2 x 2 to 3"); }
 
 }  // namespace

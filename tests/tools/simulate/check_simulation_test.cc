@@ -17,6 +17,7 @@ TEST(CheckSimulation, RefusesWhatIsNotOurs) {
   using testing::HasSubstr;
   EXPECT_EQ(Refused("[env]\nname = \"catch\"\n[net]\nkind = \"mlp\"\n"), "");
   EXPECT_THAT(Refused("[env]\nname = \"gym:ALE/Pong-v5\"\n"), HasSubstr("only bundled envs can"));
+  EXPECT_THAT(Refused("[env]\nname = \"ale:pong\"\n"), HasSubstr("only bundled envs can"));
   EXPECT_THAT(Refused("[env]\nname = \"plugin:./mine.so\"\n"), HasSubstr("only bundled envs can"));
   EXPECT_THAT(Refused("[actors]\nbackend = \"cuda\"\n"), HasSubstr("share this machine's cores"));
   EXPECT_THAT(Refused("[actors]\nbackend = \"auto\"\nenv_device = \"cuda\"\n"),
