@@ -49,11 +49,13 @@ class CpuBackend final : public Backend<float> {
   void ConvForward(const ConvForwardArgs<float>& args) override {
     cpu::SparseConv* const sparse = SparseFor(args.shape);
     if (sparse != nullptr && sparse->Gather(args.n, args.x)) return sparse->Forward(args);
+    if (RepeatsIn(args.shape, args.n, args.x)) return repeated_.Forward(args);
     if (!cpu::DirectConvForward(args)) dense_.Forward(args);
   }
   void ConvBackwardWeights(const ConvBackwardWeightsArgs<float>& args) override {
     cpu::SparseConv* const sparse = SparseFor(args.shape);
     if (sparse != nullptr && sparse->Gather(args.n, args.x)) return sparse->BackwardWeights(args);
+    if (RepeatsIn(args.shape, args.n, args.x)) return repeated_.BackwardWeights(args);
     if (!cpu::DirectConvBackwardWeights(args)) dense_.BackwardWeights(args);
   }
   void ConvBackwardInput(const ConvBackwardInputArgs<float>& args) override {
@@ -101,10 +103,15 @@ class CpuBackend final : public Backend<float> {
     return found != sparse_.end() ? &*found : &sparse_.emplace_back(shape);
   }
 
+  bool RepeatsIn(const ConvShape& shape, int n, const float* x) {
+    return cpu::RepeatedConv::Fits(shape) && repeated_.Gather(shape, n, x);
+  }
+
   std::optional<cpu::Bf16Linear> bf16_linear_;  // unless the precision is f32
   cpu::SparseLinear sparse_linear_;
   cpu::DenseConv dense_;
   std::vector<cpu::SparseConv> sparse_;
+  cpu::RepeatedConv repeated_;
 };
 
 }  // namespace

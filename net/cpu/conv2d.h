@@ -1,7 +1,8 @@
-// Three ways to convolve on the CPU: patches, sums in registers, loops over nonzeros. Shapes in
-// net/op_args.h.
+// Four ways to convolve on the CPU: patches, sums in registers, these for one cell of each kind,
+// loops over nonzeros. Shapes in net/op_args.h.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "core/memory.h"
@@ -30,6 +31,50 @@ class DenseConv {
 // weights. Return false and write nothing unless COUT is 16, 32 or a multiple of 64.
 bool DirectConvForward(const ConvForwardArgs<float>& args);
 bool DirectConvBackwardWeights(const ConvBackwardWeightsArgs<float>& args);
+
+// For pictures with areas of one colour: output cells that see the same inputs, bit for bit, as the
+// cell on their left or the one above are of one kind. Each kind is computed once, as DirectConv
+// would, and copied; backwards the gradients of its cells are added up first.
+class RepeatedConv {
+ public:
+  // Whether `shape` shrinks a picture of few channels and is not too wide, and COUT is 16, 32 or a
+  // multiple of 64.
+  static bool Fits(const ConvShape& shape);
+
+  // Finds the kinds in x (n, H, W, CIN) for the passes below. Returns false if there are more than
+  // half as many as cells: the search is not worth it then, and the passes must not be called.
+  // REQUIRES: Fits(shape).
+  bool Gather(const ConvShape& shape, int n, const float* x);
+
+  int kinds() const { return static_cast<int>(kinds_.size()); }  // of all samples of a Gather
+
+  // REQUIRES: Gather(args.shape, args.n, args.x) was the last Gather and returned true; x is
+  // unchanged since.
+  void Forward(const ConvForwardArgs<float>& args) const;
+  void BackwardWeights(const ConvBackwardWeightsArgs<float>& args);
+
+ private:
+  struct Kind {
+    int cell;   // its first output cell
+    int input;  // offset of that cell's first input in the sample
+  };
+
+  // Of a line of inputs, a bit for each block: the inputs of the cell that begin there repeat those
+  // of the cell above, or of the one on its left.
+  struct Line {
+    std::uint64_t above, left;
+  };
+
+  void FindIn(const ConvShape& shape, const float* x, int* kinds);
+  template <int kBlock>
+  void Compare(const ConvShape& shape, const float* x);
+
+  std::vector<int> kind_of_;  // (n, OH, OW): the kind of each cell
+  std::vector<Kind> kinds_;   // those of all samples, one sample after the other
+  std::vector<int> first_;    // (n + 1): the first kind of each sample
+  std::vector<Line> lines_;   // (H) of a sample
+  std::vector<float> sums_;   // (kinds of a sample, COUT): gradients
+};
 
 // For sparse inputs (games with few set cells or pixels): each nonzero input adds its rows of
 // weights to the outputs that see it.
