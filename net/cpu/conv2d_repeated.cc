@@ -17,7 +17,7 @@ constexpr int kMostPictureChannels = 4;
 int Taps(const ConvShape& s) { return s.kernel_width * s.in_channels; }
 int Step(const ConvShape& s) { return s.stride * s.in_channels; }
 
-// The floats of the blocks that all lines of a cell's inputs consist of, and the blocks of a line of
+// The floats of a block, of which all lines of a cell's inputs consist, and the blocks of a line of
 // the picture.
 int BlockOf(const ConvShape& s) { return std::gcd(Taps(s), Step(s)); }
 int BlocksOf(const ConvShape& s) { return ((s.out_width() - 1) * Step(s) + Taps(s)) / BlockOf(s); }
@@ -166,7 +166,7 @@ void RepeatedConv::BackwardWeights(const ConvBackwardWeightsArgs<float>& args) {
       float* const to = &sums_[kind_of_[i * s.out_cells() + cell] * s.out_channels];
       for (int c = 0; c < s.out_channels; c += kLanes) At(to + c) += At(from + c);
     }
-    // 2. Those of a few weights of one kernel line stay in registers during the loop over the kinds.
+    // 2. Those of a few weights of a kernel line stay in registers during the loop over the kinds.
     ForEachChannels(s.out_channels, [&]<int kVectors>(int channel) {
       for (int ky = 0; ky < s.kernel_height; ++ky) {
         ForEachPart<kTapsAtOnce<kVectors>>(taps, [&]<int kTaps>(int tap) {

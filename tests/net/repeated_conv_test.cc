@@ -18,8 +18,8 @@ using testing::Normals;
 using testing::RelativeError;
 using Floats = std::vector<float>;
 
-// The Atari net's first, and others: one channel, three, lines that do not fill the picture, kernels
-// that the stride does not divide, a kernel smaller than the stride.
+// The Atari net's first, and others: one channel, three, lines that do not fill the picture,
+// kernels that the stride does not divide, a kernel smaller than the stride.
 constexpr ConvShape kShapes[] = {
     {84, 84, 4, 8, 8, 4, 16}, {84, 84, 1, 8, 8, 4, 32},  {33, 41, 3, 5, 5, 2, 64},
     {30, 31, 2, 7, 3, 3, 16}, {20, 22, 4, 2, 2, 4, 128},
