@@ -14,10 +14,12 @@ struct Case {
   ConvShape shape;
   int n = 1;
   double density = 1;
+  bool one_colour = false;  // but for a line in twenty
   std::string Name() const {
     const ConvShape& s = shape;
-    return fmt::format("{}x{}x{} by {}x{} / {} to {}, {} samples", s.height, s.width, s.in_channels,
-                       s.kernel_height, s.kernel_width, s.stride, s.out_channels, n);
+    return fmt::format("{}x{}x{} by {}x{} / {} to {}, {} samples{}", s.height, s.width,
+                       s.in_channels, s.kernel_height, s.kernel_width, s.stride, s.out_channels, n,
+                       one_colour ? " of one colour" : "");
   }
   int inputs() const { return n * shape.in_size(); }
   int outputs() const { return n * shape.out_size(); }
@@ -45,6 +47,8 @@ std::vector<Case> Cases(Trial& trial) {
       {{10, 10, 7, 3, 3, 1, 16}, 3, 0.3},
       {{10, 10, 10, 3, 3, 1, 16}, 5, 0.03},
       {{84, 84, 4, 8, 8, 4, 16}, 1, 1},
+      {{84, 84, 4, 8, 8, 4, 16}, 3, 1, true},
+      {{33, 41, 3, 5, 5, 2, 64}, 2, 1, true},
       {{20, 20, 16, 4, 4, 2, 32}, 2, 0.5},
       {{20, 20, 32, 4, 4, 2, 64}, 1, 1},
       {{9, 9, 64, 3, 3, 1, 64}, 1, 0.5},
@@ -62,13 +66,23 @@ std::vector<Case> Cases(Trial& trial) {
   return cases;
 }
 
+Floats Inputs(Trial& trial, const Case& c) {
+  if (!c.one_colour) return trial.Sparse(c.inputs(), c.density);
+  std::vector<float> x(c.inputs(), 0.5f);
+  const int line = c.shape.width * c.shape.in_channels;
+  for (int i = 0; i < c.inputs(); ++i) {
+    if (i / line % 20 == 7) x[i] = static_cast<float>(trial.Between(-100, 100)) / 100;
+  }
+  return trial.Given(x);
+}
+
 }  // namespace
 
 void ConvForward(Trial& trial) {
   bool odd = false;
   for (const Case& c : Cases(trial)) {
     trial.Begin(c.Name());
-    Floats x = trial.Sparse(c.inputs(), c.density), w = trial.Weights(c.shape.num_weights());
+    Floats x = Inputs(trial, c), w = trial.Weights(c.shape.num_weights());
     std::vector<float> bias(c.shape.out_channels, 0.75f);
     odd = !odd;
     if (odd) bias.back() = NAN;  // a relu must not hide a NaN
@@ -92,7 +106,7 @@ void ConvForward(Trial& trial) {
 void ConvBackwardWeights(Trial& trial) {
   for (const Case& c : Cases(trial)) {
     trial.Begin(c.Name());
-    Floats x = trial.Sparse(c.inputs(), c.density), dy = trial.Noise(c.outputs());
+    Floats x = Inputs(trial, c), dy = trial.Noise(c.outputs());
     Floats dw = trial.Weights(c.shape.num_weights()), db = trial.Weights(c.shape.out_channels);
     trial.Both([&](auto& backend, auto of) {
       backend.ConvBackwardWeights(

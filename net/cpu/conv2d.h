@@ -1,5 +1,5 @@
-// Four ways to convolve on the CPU: patches, sums in registers, these for one cell of each kind,
-// loops over nonzeros. Shapes in net/op_args.h.
+// Four ways to convolve on the CPU: over patches, with sums in registers, with such sums for the
+// cells that differ, over nonzeros. Shapes in net/op_args.h.
 #pragma once
 
 #include <cstdint>
@@ -34,19 +34,19 @@ bool DirectConvBackwardWeights(const ConvBackwardWeightsArgs<float>& args);
 
 // For pictures with areas of one colour: output cells that see the same inputs, bit for bit, as the
 // cell on their left or the one above are of one kind. Each kind is computed once, as DirectConv
-// would, and copied; backwards the gradients of its cells are added up first.
+// would, and copied. The backward pass first adds up the gradients of its cells.
 class RepeatedConv {
  public:
   // Whether `shape` shrinks a picture of few channels and is not too wide, and COUT is 16, 32 or a
   // multiple of 64.
   static bool Fits(const ConvShape& shape);
 
-  // Finds the kinds in x (n, H, W, CIN) for the passes below. Returns false if there are more than
-  // half as many as cells: the search is not worth it then, and the passes must not be called.
-  // REQUIRES: Fits(shape).
+  // Finds the kinds in x (n, H, W, CIN) for the passes below. Returns false as soon as there are
+  // more than three for four cells: most pictures have too few areas then, and the passes must not
+  // be called. REQUIRES: Fits(shape).
   bool Gather(const ConvShape& shape, int n, const float* x);
 
-  int kinds() const { return static_cast<int>(kinds_.size()); }  // of all samples of a Gather
+  int kinds() const { return static_cast<int>(kinds_.size()); }  // of all samples
 
   // REQUIRES: Gather(args.shape, args.n, args.x) was the last Gather and returned true; x is
   // unchanged since.
@@ -69,7 +69,7 @@ class RepeatedConv {
   template <int kBlock>
   void Compare(const ConvShape& shape, const float* x);
 
-  std::vector<int> kind_of_;  // (n, OH, OW): the kind of each cell
+  std::vector<int> kind_of_;  // (n, OH, OW): the kind of each cell, from 0 in each sample
   std::vector<Kind> kinds_;   // those of all samples, one sample after the other
   std::vector<int> first_;    // (n + 1): the first kind of each sample
   std::vector<Line> lines_;   // (H) of a sample

@@ -17,8 +17,8 @@ constexpr int kMostPictureChannels = 4;
 int Taps(const ConvShape& s) { return s.kernel_width * s.in_channels; }
 int Step(const ConvShape& s) { return s.stride * s.in_channels; }
 
-// The floats of a block, of which all lines of a cell's inputs consist, and the blocks of a line of
-// the picture.
+// A block is the longest run of floats that divides both; so cells begin and end between blocks.
+// Its floats, and how many of them a line of the picture has.
 int BlockOf(const ConvShape& s) { return std::gcd(Taps(s), Step(s)); }
 int BlocksOf(const ConvShape& s) { return ((s.out_width() - 1) * Step(s) + Taps(s)) / BlockOf(s); }
 
@@ -33,14 +33,14 @@ bool RepeatedConv::Gather(const ConvShape& s, int n, const float* x) {
   const int cells = s.out_cells();
   kind_of_.resize(n * cells);
   kinds_.clear();
+  kinds_.reserve(n * cells);
   first_.assign(1, 0);
   for (int i = 0; i < n; ++i) {
     FindIn(s, x + i * s.in_size(), &kind_of_[i * cells]);
-    first_.push_back(static_cast<int>(kinds_.size()));
-    // A net sees one game, so the first picture tells.
-    if (i == 0 && 4 * first_.back() > 3 * cells) return false;
+    first_.push_back(kinds());
+    if (4 * kinds() > 3 * (i + 1) * cells) return false;
   }
-  return 2 * first_.back() <= n * cells;
+  return true;
 }
 
 // Finds the kinds of one sample, numbers them from 0 and appends them to kinds_.
@@ -51,6 +51,9 @@ void RepeatedConv::FindIn(const ConvShape& s, const float* x, int* kinds) {
       break;
     case 8:
       Compare<8>(s, x);
+      break;
+    case 12:
+      Compare<12>(s, x);
       break;
     case 16:
       Compare<16>(s, x);
@@ -69,9 +72,9 @@ void RepeatedConv::FindIn(const ConvShape& s, const float* x, int* kinds) {
       left &= lines_[y].left;
     }
     for (int ox = 0; ox < width; ++ox) {
-      if (left >> ox * of_step & 1) {
+      if ((left >> (ox * of_step) & 1) != 0) {
         kinds[ox] = kinds[ox - 1];
-      } else if (above >> ox * of_step & 1) {
+      } else if ((above >> (ox * of_step) & 1) != 0) {
         kinds[ox] = kinds[ox - width];
       } else {
         kinds[ox] = static_cast<int>(kinds_.size()) - before;
@@ -109,13 +112,14 @@ void RepeatedConv::Compare(const ConvShape& s, const float* x) {
 
 void RepeatedConv::Forward(const ConvForwardArgs<float>& args) const {
   const auto [s, n, x, w, b, activation, y] = args;
+  CHECK(Fits(s), "{} channels", s.out_channels);
   const Lanes least = Least(activation);
   const int taps = Taps(s), line = s.width * s.in_channels;
   for (int i = 0; i < n; ++i) {
     const float* const sample = x + i * s.in_size();
     float* const out = y + i * s.out_size();
     const Kind* const kinds = &kinds_[first_[i]];
-    const bool fits = ForEachChannels(s.out_channels, [&]<int kVectors>(int channel) {
+    ForEachChannels(s.out_channels, [&]<int kVectors>(int channel) {
       ForEachPart<kCellsAtOnce<kVectors>>(first_[i + 1] - first_[i], [&]<int kCells>(int kind) {
         // The sums of kCells kinds begin at the bias and stay in registers.
         Lanes sums[kCells][kVectors];
@@ -143,7 +147,6 @@ void RepeatedConv::Forward(const ConvForwardArgs<float>& args) const {
         }
       });
     });
-    CHECK(fits, "{} channels", s.out_channels);
     for (int cell = 0; cell < s.out_cells(); ++cell) {
       const int first = kinds[kind_of_[i * s.out_cells() + cell]].cell;
       if (first == cell) continue;
@@ -154,6 +157,7 @@ void RepeatedConv::Forward(const ConvForwardArgs<float>& args) const {
 
 void RepeatedConv::BackwardWeights(const ConvBackwardWeightsArgs<float>& args) {
   const auto [s, n, x, dy, dw, db] = args;
+  CHECK(Fits(s), "{} channels", s.out_channels);
   const int taps = Taps(s), line = s.width * s.in_channels;
   for (int i = 0; i < n; ++i) {
     // 1. Add up the gradients of each kind.
