@@ -54,10 +54,18 @@ constexpr Entry kGym = {kGymPrefix, GymSpec, nullptr, MakeGymFrames};
 constexpr Entry kAle = {kAlePrefix, AleSpec, nullptr, MakeAleFrames};
 constexpr Entry kPlugin = {kPluginPrefix, PluginSpec, nullptr, MakePluginFrames};
 
+constexpr const Entry* kFamilies[] = {&kGym, &kAle, &kPlugin};
+
+// Returns nullptr if `name` begins with the prefix of none.
+const Entry* FamilyOf(const std::string& name) {
+  for (const Entry* family : kFamilies) {
+    if (name.starts_with(family->name)) return family;
+  }
+  return nullptr;
+}
+
 const Entry& Find(const std::string& name) {
-  if (name.starts_with(kGymPrefix)) return kGym;
-  if (name.starts_with(kAlePrefix)) return kAle;
-  if (name.starts_with(kPluginPrefix)) return kPlugin;
+  if (const Entry* const family = FamilyOf(name)) return *family;
   for (const Entry& entry : kEnvs) {
     if (name == entry.name) return entry;
   }
@@ -130,6 +138,8 @@ std::vector<std::string> EnvNames() {
   for (const Entry& entry : kEnvs) names.emplace_back(entry.name);
   return names;
 }
+
+bool IsForeign(const std::string& name) { return FamilyOf(name) != nullptr; }
 
 bool Ramps(const std::string& name) { return Find(name).ramps; }
 

@@ -15,6 +15,10 @@ namespace starling::envs {
 // The bundled games, sorted.
 std::vector<std::string> EnvNames();
 
+// Whether `name` has the prefix of envs that are not bundled, whose random numbers are not ours
+// (envs/bridge/bridge.h).
+bool IsForeign(const std::string& name);
+
 // Whether the game has a difficulty ramp (env.ramping). Throws UserError as SpecOf.
 bool Ramps(const std::string& name);
 

@@ -80,8 +80,7 @@ std::string WhyNotReplayed(const Config& config) {
         "which the journal does not hold",
         config.learner.shards);
   }
-  for (const char* elsewhere : {"gym:", "ale:", "plugin:"}) {
-    if (!config.env.name.starts_with(elsewhere)) continue;
+  if (envs::IsForeign(config.env.name)) {
     return fmt::format(
         "the random numbers of {} are not Starling's; only bundled envs can be "
         "replayed",

@@ -10,7 +10,8 @@
 
 namespace starling::envs {
 
-// The texts of the workers: gym_worker.py and ale_worker.py, behind what they use.
+// The program of each worker: the text of gym_worker.py or ale_worker.py, and before it the texts
+// that it needs.
 extern const char kGymWorker[];
 extern const char kAleWorker[];
 

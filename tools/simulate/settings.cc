@@ -7,6 +7,7 @@
 #include "core/config/config_rules.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "envs/registry.h"
 #include "fleet/check_config.h"
 #include "results/run_dir.h"
 #include "tools/simulate/simulate.h"
@@ -25,11 +26,8 @@ void RefuseUnsupported(const Config& config, std::vector<Contradiction>& found) 
     if (!unsupported) return;
     found.push_back({{key}, fmt::format("{} = {} cannot be simulated: {}", key, value, why)});
   };
-  for (const char* elsewhere : {"gym:", "ale:", "plugin:"}) {
-    refuse(config.env.name.starts_with(elsewhere), "env.name",
-           fmt::format("\"{}\"", config.env.name),
-           "what it draws is not Starling's; only bundled envs can");
-  }
+  refuse(envs::IsForeign(config.env.name), "env.name", fmt::format("\"{}\"", config.env.name),
+         "what it draws is not Starling's; only bundled envs can");
   refuse(config.actors.backend == DeviceChoice::kCuda, "actors.backend", "\"cuda\"",
          "all actors of a simulation share this machine's cores; leave it out or set it to "
          "\"cpu\"");
