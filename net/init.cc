@@ -158,10 +158,24 @@ void FillNormal(std::span<float> values, std::size_t fan_in, double gain, Random
   }
 }
 
+// The parameters that give the logs of a policy's deviations at the start; none if it has none.
+std::span<float> DeviationLogs(const ParameterLayout& layout, std::span<float> parameters) {
+  std::span<float> logs;
+  for (const Parameter& parameter : layout.parameters()) {
+    const std::string_view name = parameter.name;
+    if (!name.starts_with("policy.box.") && !name.starts_with("policy.tanh.")) continue;
+    const auto values = parameters.subspan(parameter.offset, parameter.size);
+    if (name.ends_with(".log_std")) return values;
+    if (name.ends_with(".bias"))
+      logs = values.subspan(values.size() / 2);  // unless log_std follows
+  }
+  return logs;
+}
+
 }  // namespace
 
 std::vector<float> InitialParameters(const ParameterLayout& layout, std::uint64_t seed,
-                                     Initialisation init) {
+                                     Initialisation init, double deviation) {
   RandomStream random(StreamId{.seed = seed, .purpose = Purpose::kInit});
   std::vector<float> parameters(layout.size(), 0.0f);
   std::size_t fan_in = 1;    // of the last weight: each bias follows its weight
@@ -192,6 +206,8 @@ std::vector<float> InitialParameters(const ParameterLayout& layout, std::uint64_
       std::ranges::fill(values.subspan(width, width), 1.0f);  // the forget gate
     }
   }
+  const auto logs = DeviationLogs(layout, parameters);
+  std::ranges::fill(logs, static_cast<float>(std::log(deviation)));
   return parameters;
 }
 

@@ -106,8 +106,11 @@ std::unique_ptr<Model<T>> MakeModel(const ModelSpec& spec, Backend<T>& backend, 
 //                PyTorch and of the A3C paper's implementations
 // In all three: the policy head is orthogonal with gain 0.01, the value head with gain 1; biases
 // are 0 except for kFanIn, scales of layer norms 1, the bias of an lstm's forget gate 1 (Gers et
-// al. 2000). Sums (net/running.h) start at 0.
+// al. 2000). Sums (net/running.h) start at 0. The deviations of a policy over a box start at
+// `deviation`: their logs are parameters, or the second half of the policy head's outputs, which
+// have its log as their bias.
 std::vector<float> InitialParameters(const ParameterLayout& layout, std::uint64_t seed,
-                                     Initialisation init = Initialisation::kOrthogonal);
+                                     Initialisation init = Initialisation::kOrthogonal,
+                                     double deviation = 1);
 
 }  // namespace starling::net

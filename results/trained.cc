@@ -53,11 +53,20 @@ void CheckPluginIsThere(const std::string& env) {
       "{} is not there any more; if it moved, give its place: --set env.name={}PATH", env, prefix));
 }
 
+void CheckDeviations(const Config& config, const ActionSpace& actions) {
+  if (config.net.deviation_init == 1 || actions.box()) return;
+  throw UserError(fmt::format("net.deviation_init = {}: the actions are choices, which have no "
+                              "deviations; leave it out",
+                              config.net.deviation_init),
+                  "net.deviation_init");
+}
+
 }  // namespace
 
 net::ParameterLayout LayoutOf(const Config& config) {
   const auto backend = net::MakeCpuBackend();
   const envs::EnvSpec env = envs::SpecOf(config.env);
+  CheckDeviations(config, env.actions);
   const net::ModelSpec spec = actors::ModelSpecOf(config, env);
   net::CutIntoStages(spec, static_cast<int>(config.net.stages));  // throws if it cannot be cut
   return actors::WithSums(net::MakeModel<float>(spec, *backend, {})->layout(), config, env);
@@ -106,7 +115,8 @@ std::string WayToACheckpoint(const std::filesystem::path& run_dir) {
 learner::InitialNet InitialNetOf(const Config& config) {
   learner::InitialNet net = InitialNetToResume(config);
   net.initial = config.run.init_from.empty()
-                    ? net::InitialParameters(net.layout, config.run.seed, config.net.init)
+                    ? net::InitialParameters(net.layout, config.run.seed, config.net.init,
+                                             config.net.deviation_init)
                     : LoadFirstWeights(config).checkpoint.weights;
   return net;
 }

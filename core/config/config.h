@@ -89,6 +89,7 @@ struct NetConfig {
   std::vector<std::string> entries{};        // "NAME: LAYER, LAYER ..." of observed arrays
   Critic critic = Critic::kShared;
   Deviation deviation = Deviation::kParameter;
+  double deviation_init = 1;  // of a policy over a box, at the start
   Initialisation init = Initialisation::kOrthogonal;
   Precision precision = Precision::kF32;
   std::int64_t stages = 1;

@@ -101,6 +101,7 @@ const std::vector<ConfigKey>& Table() {
       {KEY(net, entries), TextListRule{64, IsName}},
       WORDS(net, critic),
       WORDS(net, deviation),
+      {KEY(net, deviation_init), NumberRule{0.001, 100}},
       WORDS(net, init),
       WORDS(net, precision),
       {KEY(net, stages), IntegerRule{1, 64}},

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "tests/results/first_checkpoint.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
@@ -36,6 +38,25 @@ TEST(LoadTrained, APlugInThatMovedIsNamedAndCanBeGivenAgain) {
   EXPECT_EQ(LoadTrained(dir.path(), {"env.name=catch"}).config.env.name, "catch");
   EXPECT_THAT(ErrorOf([&] { LoadTrained(dir.path(), {"env.name=minatar/breakout"}); }),
               HasSubstr("holds a net for another environment than that of --set"));
+}
+
+TEST(LayoutOf, RefusesDeviationsOfChoices) {
+  Config config = ParseConfig(
+      "[env]\nname = \"catch\"\n[net]\nkind = \"mlp\"\ndeviation_init = 0.5\n", "x.toml");
+  EXPECT_EQ(ErrorOf([&] { LayoutOf(config); }),
+            "net.deviation_init = 0.5: the actions are choices, which have no deviations; leave it "
+            "out");
+  config.env.name = "control/reach";
+  EXPECT_EQ(ErrorOf([&] { LayoutOf(config); }), "");
+}
+
+TEST(InitialNetOf, DeviationsStartAsConfigured) {
+  const Config config = ParseConfig(
+      "[env]\nname = \"control/reach\"\n[net]\nkind = \"mlp\"\ndeviation_init = 0.5\n", "x.toml");
+  const learner::InitialNet net = InitialNetOf(config);
+  const net::Parameter& logs = net.layout.Find("policy.box.log_std");
+  EXPECT_EQ(logs.size, 2u);
+  EXPECT_EQ(net.initial.at(logs.offset + 1), std::log(0.5f));
 }
 
 TEST(FindCheckpoint, TheCheckpointsDirectoryOfARunIsTheRun) {
