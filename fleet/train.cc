@@ -70,8 +70,10 @@ Plan PlanResume(const TrainOptions& options) {
             .run_dir = run_dir,
             .resume = true};
   plan.learner = LearnerOf(plan.config, options.no_actors);
-  if (const std::string where = source.Where("run.init_from"); where.starts_with("--set")) {
-    throw UserError(where + ": only a new run starts from other weights, this one has its own");
+  for (const char* const key : {"run.init_from", "net.init", "net.deviation_init"}) {
+    if (const std::string where = source.Where(key); where.starts_with("--set")) {
+      throw UserError(where + ": only a new run starts from other weights, this one has its own");
+    }
   }
   if (const std::string where = source.Where("run.dir"); where.starts_with("--set")) {
     throw UserError(where + ": a resumed run stays in its directory; leave it out");

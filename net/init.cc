@@ -7,6 +7,7 @@
 #include <numeric>
 #include <string_view>
 
+#include "core/check.h"
 #include "core/random.h"
 #include "net/model.h"
 
@@ -158,16 +159,15 @@ void FillNormal(std::span<float> values, std::size_t fan_in, double gain, Random
   }
 }
 
-// The parameters that give the logs of a policy's deviations at the start; none if it has none.
+// The parameters that decide the logs of a policy's deviations at the start; empty for choices. They
+// are the last ones of the policy: log_std, or the second half of the outputs' bias.
 std::span<float> DeviationLogs(const ParameterLayout& layout, std::span<float> parameters) {
   std::span<float> logs;
   for (const Parameter& parameter : layout.parameters()) {
     const std::string_view name = parameter.name;
     if (!name.starts_with("policy.box.") && !name.starts_with("policy.tanh.")) continue;
-    const auto values = parameters.subspan(parameter.offset, parameter.size);
-    if (name.ends_with(".log_std")) return values;
-    if (name.ends_with(".bias"))
-      logs = values.subspan(values.size() / 2);  // unless log_std follows
+    logs = parameters.subspan(parameter.offset, parameter.size);
+    if (!name.ends_with(".log_std")) logs = logs.subspan(logs.size() / 2);
   }
   return logs;
 }
@@ -207,6 +207,7 @@ std::vector<float> InitialParameters(const ParameterLayout& layout, std::uint64_
     }
   }
   const auto logs = DeviationLogs(layout, parameters);
+  CHECK(deviation == 1 || !logs.empty(), "the policy has no deviations");
   std::ranges::fill(logs, static_cast<float>(std::log(deviation)));
   return parameters;
 }

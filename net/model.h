@@ -107,8 +107,8 @@ std::unique_ptr<Model<T>> MakeModel(const ModelSpec& spec, Backend<T>& backend, 
 // In all three: the policy head is orthogonal with gain 0.01, the value head with gain 1; biases
 // are 0 except for kFanIn, scales of layer norms 1, the bias of an lstm's forget gate 1 (Gers et
 // al. 2000). Sums (net/running.h) start at 0. The deviations of a policy over a box start at
-// `deviation`: their logs are parameters, or the second half of the policy head's outputs, which
-// have its log as their bias.
+// `deviation`; predicted ones close to it, because it is only their bias.
+// REQUIRES: deviation == 1 for choices.
 std::vector<float> InitialParameters(const ParameterLayout& layout, std::uint64_t seed,
                                      Initialisation init = Initialisation::kOrthogonal,
                                      double deviation = 1);

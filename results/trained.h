@@ -12,7 +12,7 @@
 
 namespace starling::results {
 
-// Throws UserError if the environment is unknown or the net does not fit it.
+// Throws UserError if the environment is unknown or [net] does not fit it.
 net::ParameterLayout LayoutOf(const Config& config);
 // Takes the first weights from run.init_from, or draws them from run.seed: seconds for wide layers.
 // Throws UserError as LoadFirstWeights.

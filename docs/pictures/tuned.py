@@ -8,11 +8,12 @@ The curves are in docs/results/2026-11-27-continuous-control.csv: config, seed, 
 import bisect
 import collections
 import csv
+import math
 import pathlib
 import statistics
 
 COLUMNS, WIDTH, HEIGHT = 3, 212, 150  # of a small chart, its margins included
-LEFT, RIGHT, TOP, BOTTOM = 40, 8, 22, 20
+LEFT, RIGHT, TOP, BOTTOM = 40, 16, 22, 20
 POINTS = 60  # of a median
 
 
@@ -27,8 +28,12 @@ def curves():
 
 
 def at(curve, second):
-    """The last return up to `second`, or the first."""
-    return curve[max(0, bisect.bisect_right([point[0] for point in curve], second) - 1)][1]
+    """The return at `second`, on the line between the points around it."""
+    after = bisect.bisect_right(curve, (second, math.inf))
+    if after == len(curve):
+        return curve[-1][1]
+    (x0, y0), (x1, y1) = curve[after - 1], curve[after]
+    return y0 + (y1 - y0) * (second - x0) / (x1 - x0)
 
 
 def median(seeds):

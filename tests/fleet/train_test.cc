@@ -195,6 +195,9 @@ TEST_F(InitFromTest, ARunThatIsGoneOnWithKeepsItsWeightsWhateverBecameOfTheOther
   EXPECT_EQ(
       other.err,
       "--set run.init_from=mine: only a new run starts from other weights, this one has its own\n");
+  EXPECT_EQ(
+      Train({"--resume", "mine", "--set", "net.init=fan_in"}).err,
+      "--set net.init=fan_in: only a new run starts from other weights, this one has its own\n");
 }
 
 TEST_F(TrainTest, SummaryThatCannotBeWrittenIsSaidAndFails) {

@@ -88,6 +88,25 @@ TEST(HeadsTest, DeviationsAreParametersOrOutputs) {
             "leave it out");
 }
 
+// Where an observation of zeros leaves nothing but biases.
+TEST(HeadsTest, DeviationsStartWhereTheyAreTold) {
+  const auto backend = MakeReferenceBackend<float>();
+  for (const ActionBounds bounds : {ActionBounds::kClip, ActionBounds::kTanh}) {
+    for (const Deviation deviation : {Deviation::kParameter, Deviation::kPredicted}) {
+      ModelSpec spec{.kind = NetKind::kMlp, .hidden = {4}, .channels = 1};
+      spec.actions = ActionSpace::Box({-1, -1}, {1, 1});
+      spec.actions.bounds = bounds;
+      spec.deviation = deviation;
+      spec.critic = Critic::kSeparate;
+      const auto model = MakeModel(spec, *backend, {.envs = 1});
+      Observe<float>(*model, {0});
+      model->Forward(InitialParameters(model->layout(), 1, Initialisation::kOrthogonal, 0.5), 0);
+      const float log = std::log(0.5f);
+      EXPECT_EQ(Copy(model->logits()), (std::vector<float>{0, 0, log, log}));
+    }
+  }
+}
+
 // Six outputs each, which mean something else.
 TEST(HeadsTest, TheFingerprintTellsWhatTheOutputsMean) {
   const auto backend = MakeReferenceBackend<float>();

@@ -111,25 +111,6 @@ TEST(InitialParametersTest, BiasesAndGapsAreZero) {
   EXPECT_EQ(all, std::vector<float>(layout.size(), 0.0f));
 }
 
-// log 0.5 wherever the deviations come from: parameters of their own, or the second half of the
-// policy's outputs. The means and all else stay as they are.
-TEST(InitialParametersTest, DeviationsStartWhereTheyAreTold) {
-  ParameterLayout own, predicted;
-  for (ParameterLayout* const layout : {&own, &predicted}) layout->Add("fc1.weight", {5, 4});
-  own.Add("policy.box.weight", {4, 3});
-  own.Add("policy.box.bias", {3});
-  own.Add("policy.box.log_std", {3});
-  predicted.Add("policy.tanh.weight", {4, 6});
-  predicted.Add("policy.tanh.bias", {6});
-  for (const ParameterLayout& layout : {own, predicted}) {
-    const Parameter& last = layout.parameters().back();
-    std::vector<float> expected = InitialParameters(layout, 7);
-    std::fill_n(expected.begin() + static_cast<std::ptrdiff_t>(last.offset + last.size - 3), 3,
-                std::log(0.5f));
-    EXPECT_EQ(InitialParameters(layout, 7, Initialisation::kOrthogonal, 0.5), expected);
-  }
-}
-
 TEST(InitialParametersTest, TheSeedDecidesEverything) {
   const ParameterLayout layout = ExampleLayout();
   EXPECT_EQ(InitialParameters(layout, 7), InitialParameters(layout, 7));
