@@ -159,8 +159,8 @@ void FillNormal(std::span<float> values, std::size_t fan_in, double gain, Random
   }
 }
 
-// The parameters that decide the logs of a policy's deviations at the start; empty for choices. They
-// are the last ones of the policy: log_std, or the second half of the outputs' bias.
+// The parameters that decide the logs of a policy's deviations at the start; empty for choices.
+// They are the last ones of the policy: log_std, or the second half of the outputs' bias.
 std::span<float> DeviationLogs(const ParameterLayout& layout, std::span<float> parameters) {
   std::span<float> logs;
   for (const Parameter& parameter : layout.parameters()) {
