@@ -6,36 +6,34 @@
 #include <utility>
 
 #include "core/array_fields.h"
-#include "core/error.h"
 
 namespace starling::actors {
 namespace {
 
-constexpr const char* kKey = "env.normalize_observations";
 constexpr const char* kReturns = "returns.sums";
 
-// A part of an observation: its columns, and the name of its sums, or "" if it is a picture.
+// A part of an observation: its columns, and its cells if it is a picture, or else the name of its
+// sums.
 struct Seen {
-  int width;
+  int width, cells;
   std::string sums;
 };
 
 // A matrix of numbers beyond [0, 1] is none.
-bool IsPicture(int height, int width, float low, float high) {
-  return (height > 1 || width > 1) && low >= 0 && high <= 1;
+template <class Array>
+Seen PartOf(const Array& array, int width, std::string sums) {
+  const int cells = array.height * array.width;
+  if (cells > 1 && array.low >= 0 && array.high <= 1) return {width, cells, ""};
+  return {width, 0, std::move(sums)};
 }
 
 std::vector<Seen> PartsOf(const envs::EnvSpec& spec) {
-  if (spec.entries.empty()) {
-    const bool picture = IsPicture(spec.height, spec.width, spec.low, spec.high);
-    return {{spec.obs_size(), picture ? "" : "observations.sums"}};
-  }
+  if (spec.entries.empty()) return {PartOf(spec, spec.obs_size(), "observations.sums")};
   std::vector<Seen> parts;
   for (std::size_t i = 0; i < spec.entries.size(); ++i) {
-    const auto& [name, height, width, channels, low, high] = spec.entries[i];
-    const bool picture = IsPicture(height, width, low, high);
+    const auto& entry = spec.entries[i];
     parts.push_back(
-        {spec.entries[i].size(), picture ? "" : fmt::format("observations.{}.{}.sums", i, name)});
+        PartOf(entry, entry.size(), fmt::format("observations.{}.{}.sums", i, entry.name)));
   }
   return parts;
 }
@@ -47,12 +45,6 @@ net::ParameterLayout WithSums(net::ParameterLayout net, const Config& config,
   if (config.env.normalize_observations) {
     for (const Seen& part : PartsOf(spec)) {
       if (!part.sums.empty()) net.Add(part.sums, {part.width, net::kSumsOfNumber});
-    }
-    if (net.trained() == net.size()) {
-      throw UserError(fmt::format("{} = true: {} observes nothing but pictures, whose numbers are "
-                                  "0 to 1 already; leave it false",
-                                  kKey, spec.name),
-                      kKey);
     }
   }
   if (config.env.normalize_rewards) net.Add(kReturns, {1, net::kSumsOfNumber});
@@ -74,10 +66,12 @@ Normalizer::Normalizer(const Config& config, const envs::EnvSpec& spec,
   if (!config.env.normalize_observations) return;
   int first = 0;
   for (const Seen& part : PartsOf(spec)) {
-    columns_.push_back({std::exchange(first, first + part.width), part.width,
-                        part.sums.empty() ? nullptr : &layout.Find(part.sums)});
+    columns_.push_back({.first = std::exchange(first, first + part.width),
+                        .width = part.width,
+                        .cells = part.cells,
+                        .sums = part.sums.empty() ? nullptr : &layout.Find(part.sums)});
   }
-  if (first < row_) columns_.push_back({first, row_ - first, nullptr});  // the mask of the actions
+  if (first < row_) columns_.push_back({first, row_ - first});  // the mask of the actions
 }
 
 void Normalizer::Standardize(std::span<const float> weights, const net::Block& block,
@@ -87,22 +81,30 @@ void Normalizer::Standardize(std::span<const float> weights, const net::Block& b
   for (const Columns& columns : columns_) {
     const float* const from = &rows_.span()[at + Size(columns.first)];
     float* const to = &net[at + Size(columns.first)];
-    if (columns.sums == nullptr) {
+    if (columns.cells > 0) {
+      backend_.StandardizePictures({.n = block.envs,
+                                    .cells = columns.cells,
+                                    .channels = columns.width / columns.cells,
+                                    .from = from,
+                                    .from_row = row_,
+                                    .to = to,
+                                    .to_row = row_});
+    } else if (columns.sums != nullptr) {
+      backend_.Standardize({.n = block.envs,
+                            .width = columns.width,
+                            .from = from,
+                            .from_row = row_,
+                            .sums = &weights[columns.sums->offset],
+                            .to = to,
+                            .to_row = row_});
+    } else {
       backend_.CopyColumns({.n = block.envs,
                             .width = columns.width,
                             .from = from,
                             .from_row = row_,
                             .to = to,
                             .to_row = row_});
-      continue;
     }
-    backend_.Standardize({.n = block.envs,
-                          .width = columns.width,
-                          .from = from,
-                          .from_row = row_,
-                          .sums = &weights[columns.sums->offset],
-                          .to = to,
-                          .to_row = row_});
   }
 }
 

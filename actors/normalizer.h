@@ -1,7 +1,7 @@
-// Normalised observations and rewards (env.normalize_observations, env.normalize_rewards), by
-// running statistics of the whole fleet (docs/normalization.md).
+// Normalised observations and rewards (env.normalize_observations, env.normalize_rewards): pictures
+// each by itself, all else by running statistics of the whole fleet (docs/normalization.md).
 //
-// The statistics are among the weights, as sums (net/running.h). The rows that the environments
+// The running statistics are among the weights, as sums (net/running.h). The rows that the environments
 // give lie here, and the net gets them standardized by the weights that play: so all samples of an
 // unroll are normalised alike, however often its data is used, and its own sums are not in it yet.
 //
@@ -24,8 +24,7 @@
 namespace starling::actors {
 
 // Appends the running sums that `config` asks for to `net`, and returns it: "observations.sums", or
-// "observations.0.NAME.sums" for each entry, and "returns.sums". Throws UserError if observations
-// are to be normalised and hold nothing but pictures.
+// "observations.0.NAME.sums" for each entry, and "returns.sums". Pictures have none.
 net::ParameterLayout WithSums(net::ParameterLayout net, const Config& config,
                               const envs::EnvSpec& spec);
 
@@ -61,7 +60,8 @@ class Normalizer {
   // Columns of a row.
   struct Columns {
     int first = 0, width = 0;
-    const net::Parameter* sums = nullptr;  // nullptr: the net gets them as they are
+    int cells = 0;                         // of a picture, or 0: it is none
+    const net::Parameter* sums = nullptr;  // of what is no picture; nullptr: a mask, left as it is
   };
   std::span<float> ReturnsAt(int step) {  // before a step: (envs)
     return returns_.span().subspan(Size(step * batch_.envs), Size(batch_.envs));

@@ -138,6 +138,9 @@ class WatchedBackend final : public net::Backend<float> {
   void Standardize(const net::StandardizeArgs<float>& args) override {
     Watch("standardized", args.n, 0, [&] { inner_->Standardize(args); });
   }
+  void StandardizePictures(const net::StandardizePicturesArgs<float>& args) override {
+    Watch("pictures standardized", args.n, 0, [&] { inner_->StandardizePictures(args); });
+  }
   void SumMoments(const net::SumMomentsArgs<float>& args) override {
     Watch("moments", args.n, 0, [&] { inner_->SumMoments(args); });
   }

@@ -91,6 +91,9 @@ class Backend {
 
   // Below and beside a net (net/running.h). The defaults run on the host.
   virtual void Standardize(const StandardizeArgs<T>& args) { net::Standardize(args); }
+  virtual void StandardizePictures(const StandardizePicturesArgs<T>& args) {
+    net::StandardizePictures(args);
+  }
   virtual void SumMoments(const SumMomentsArgs<T>& args) { net::SumMoments(args); }
   virtual void ScaleRewards(const ScaleRewardsArgs<T>& args) { net::ScaleRewards(args); }
 

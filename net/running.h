@@ -1,8 +1,8 @@
-// Running statistics of the numbers that environments give, and their use: observations with mean 0
-// and deviation 1, rewards in units of the deviation of their discounted returns. The functions run
-// on the host, in float and double; cuda/running.h has those of a GPU.
+// Statistics of the numbers that environments give, and their use: observations with mean 0 and
+// deviation 1, rewards in units of the deviation of their discounted returns. The functions run on
+// the host, in float and double; cuda/running.h has those of a GPU.
 //
-// The statistics of a number are sums: how often it was seen, what it added up to, and what its
+// A picture has statistics of its own. All else has running ones: the statistics of a number are sums: how often it was seen, what it added up to, and what its
 // squares did. They are parameters named "….sums", behind all that gradients train
 // (net/parameters.h). An actor sends the sums of its unroll in the place of their gradient; the
 // learner adds them up (learner/apply/running_sums.h). So they have versions, as weights do.
@@ -45,13 +45,15 @@ struct Spread {
 
 // Of nothing seen: mean 0, deviation 1. Sums of squares of floats cannot tell a deviation below a
 // thousandth of the mean from rounding; it counts as that much.
+HOST_DEVICE inline Spread SpreadOf(double count, double sum, double squares) {
+  if (!(count > 0)) return {};
+  const double mean = sum / count, least = 1e-6 * mean * mean;
+  const double variance = squares / count - mean * mean;
+  return {mean, 1 / std::sqrt((variance > least ? variance : least) + 1e-8)};
+}
 template <class T>
 HOST_DEVICE inline Spread SpreadOf(const T* sums) {
-  const double count = SumAt(sums);
-  if (!(count > 0)) return {};
-  const double mean = SumAt(sums + 1) / count, least = 1e-6 * mean * mean;
-  const double variance = SumAt(sums + 2) / count - mean * mean;
-  return {mean, 1 / std::sqrt((variance > least ? variance : least) + 1e-8)};
+  return SpreadOf(SumAt(sums), SumAt(sums + 1), SumAt(sums + 2));
 }
 
 template <class T>
@@ -72,6 +74,19 @@ struct StandardizeArgs {
 };
 template <class T>
 void Standardize(const StandardizeArgs<T>& args);
+
+// Each channel of a picture less its mean over the picture's cells, divided by its deviation there.
+// Pictures are (CELLS, CHANNELS); a channel of one value becomes zeros.
+template <class T>
+struct StandardizePicturesArgs {
+  int n, cells, channels;
+  const T* from;  // (n, from_row), from the picture's first column on
+  int from_row;
+  T* to;  // (n, to_row), likewise
+  int to_row;
+};
+template <class T>
+void StandardizePictures(const StandardizePicturesArgs<T>& args);
 
 // to[j] = factor x (n, the sum of x[i, j] over i, that of its squares), as the floats of a number.
 template <class T>

@@ -168,6 +168,14 @@ FoundCheckpoint LoadFirstWeights(const Config& config) {
     throw UserError(fmt::format("{} cannot be started from: its net has {}", found.path.string(),
                                 Difference(found.checkpoint.layout, ours)));
   }
+  const std::string where = "the configuration in " + found.path.string();
+  const bool theirs = ParseConfig(found.checkpoint.config, where, {}).env.normalize_observations;
+  if (theirs != config.env.normalize_observations) {  // of pictures, which leave no parameters
+    throw UserError(
+        fmt::format("{} cannot be started from: its net has learnt with "
+                    "env.normalize_observations = {}",
+                    found.path.string(), theirs));
+  }
   return found;
 }
 

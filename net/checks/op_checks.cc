@@ -32,6 +32,7 @@ constexpr OpCheck kChecks[] = {
     {"gru cell backward", checks::GruCellBackward},
     {"keep state", checks::KeepState},
     {"standardize", checks::Standardize},
+    {"standardize pictures", checks::StandardizePictures},
     {"sum moments", checks::SumMoments},
     {"scale rewards", checks::ScaleRewards},
     {"sample actions", checks::SampleActions},

@@ -1,4 +1,4 @@
-// Checks of running statistics and their use.
+// Checks of the statistics of observations and rewards, and their use.
 #include "net/checks/draws.h"
 #include "net/checks/trial.h"
 
@@ -38,6 +38,37 @@ void Standardize(Trial& trial) {
                            .sums = of(sums),
                            .to = of(to),
                            .to_row = c.width + c.after});
+    });
+    trial.Expect(to, "to", kRounding, 1);
+  }
+}
+
+void StandardizePictures(Trial& trial) {
+  struct Case {
+    int n, cells, channels, before, after;
+  };
+  // Also one cell, fewer than a warp's, and more channels than there are lanes.
+  for (const auto& [n, cells, channels, before, after] : {Case{3, 84 * 84, 4, 0, 0},
+                                                          {2, 100, 10, 5, 2},
+                                                          {5, 1, 3, 0, 1},
+                                                          {4, 9, 40, 1, 0},
+                                                          {70'001, 6, 1, 0, 0}}) {
+    trial.Begin(fmt::format("{} of {} cells x {}, {} before and {} behind them", n, cells, channels,
+                            before, after));
+    const int size = cells * channels, row = before + size + after;
+    std::vector<float> pixels;  // a twentieth of them bright, in front of one grey
+    while (pixels.size() < static_cast<std::size_t>(n * row)) {
+      pixels.push_back(trial.Between(1, 20) == 1 ? 0.9f : 0.34f);
+    }
+    Floats from = trial.Given(pixels), to = trial.Noise(n * (size + after));
+    trial.Both([&](auto& backend, auto of) {
+      backend.StandardizePictures({.n = n,
+                                   .cells = cells,
+                                   .channels = channels,
+                                   .from = of(from) + before,
+                                   .from_row = row,
+                                   .to = of(to),
+                                   .to_row = size + after});
     });
     trial.Expect(to, "to", kRounding, 1);
   }

@@ -209,6 +209,7 @@ void SumRows(Trial& trial);
 void MaskLogits(Trial& trial);
 
 void Standardize(Trial& trial);  // running.cc
+void StandardizePictures(Trial& trial);
 void SumMoments(Trial& trial);
 void ScaleRewards(Trial& trial);
 

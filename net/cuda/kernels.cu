@@ -31,8 +31,9 @@ template void ForEach(void*, long long, const bodies::CopyColumns&);
 template void ForEachWarp(void*, long long, const bodies::SumRows&);
 template void ForEach(void*, long long, const bodies::MaskLogits&);
 
-// Running statistics.
+// Statistics of observations and rewards.
 template void ForEach(void*, long long, const bodies::Standardize&);
+template void ForEachWarp(void*, long long, const bodies::StandardizePictures&);
 template void ForEachWarp(void*, long long, const bodies::MomentParts&);
 template void ForEach(void*, long long, const bodies::FinishSums&);
 template void ForEach(void*, long long, const bodies::ScaleRewards&);

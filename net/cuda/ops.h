@@ -126,6 +126,10 @@ class GpuOps final : public Backend<float> {
   void Standardize(const StandardizeArgs<float>& args) override {
     device_.ForEach(Times(args.n, args.width), cuda::Standardize{args, Divisor(args.width)});
   }
+  void StandardizePictures(const StandardizePicturesArgs<float>& args) override {
+    device_.ForEachWarp(Times(args.n, args.channels),
+                        cuda::StandardizePictures{args, Divisor(args.channels)});
+  }
   void SumMoments(const SumMomentsArgs<float>& args) override {
     constexpr int kOfAWarp = 256, kGroups = 64;
     const int groups = std::clamp(args.n / kOfAWarp, 1, kGroups);

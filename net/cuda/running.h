@@ -1,4 +1,4 @@
-// Running statistics and their use. Same formulas as net/running.cc.
+// Statistics of observations and rewards, and their use. Same formulas as net/running.cc.
 #pragma once
 
 #include "net/cuda/elementwise.h"
@@ -17,6 +17,33 @@ struct Standardize {
     const Spread spread = SpreadOf(a.sums + column * kSumsOfNumber);
     const double x = a.from[1ll * row * a.from_row + column];
     a.to[1ll * row * a.to_row + column] = Standard<float>((x - spread.mean) * spread.scale);
+  }
+};
+
+// Warp i x CHANNELS + c: channel c of picture i.
+struct StandardizePictures {
+  StandardizePicturesArgs<float> a;
+  Divisor channels;
+
+  template <class Lanes>
+  HOST_DEVICE void operator()(long long i, const Lanes& lanes) const {
+    int row = static_cast<int>(i);
+    const int channel = channels.Split(row);
+    const float* const from = a.from + 1ll * row * a.from_row + channel;
+    float* const to = a.to + 1ll * row * a.to_row + channel;
+    double sum = 0, squares = 0;
+    for (int cell = lanes.index(); cell < a.cells; cell += lanes.count()) {
+      const double x = from[cell * a.channels];
+      sum += x;
+      squares += x * x;
+    }
+    sum = lanes.Sum(sum);
+    squares = lanes.Sum(squares);
+    const Spread spread = SpreadOf(a.cells, sum, squares);
+    for (int cell = lanes.index(); cell < a.cells; cell += lanes.count()) {
+      const double x = from[cell * a.channels];
+      to[cell * a.channels] = Standard<float>((x - spread.mean) * spread.scale);
+    }
   }
 };
 

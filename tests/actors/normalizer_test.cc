@@ -10,16 +10,13 @@
 
 #include "actors/player.h"
 #include "actors/rollout.h"
-#include "core/error.h"
 #include "envs/registry.h"
-#include "tests/support/error_of.h"
 
 namespace starling::actors {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::FloatEq;
-using ::testing::HasSubstr;
 
 // The env dummy observes three numbers; the third is the share of the eight steps still to come.
 Config Dummy(std::vector<std::string> settings) {
@@ -97,10 +94,31 @@ TEST(WithSumsTest, PicturesHaveNone) {
   EXPECT_THAT(NamesOf(LayoutOf(config, matrix)), ElementsAre("value.weight", "observations.sums"))
       << "numbers, whatever their shape";
   envs::EnvSpec picture;
-  picture.name = "eye";
   picture.height = picture.width = 3;
-  EXPECT_THAT(ErrorOf<UserError>([&] { LayoutOf(config, picture); }),
-              HasSubstr("env.normalize_observations = true: eye observes nothing but pictures"));
+  EXPECT_THAT(NamesOf(LayoutOf(config, picture)), ElementsAre("value.weight"));
+}
+
+// A picture of 2 x 2 cells with two channels, two numbers that were never seen, and a mask. Of the
+// first channel, 1 0 0 0, the mean is 1/4 and the variance 3/16; the second is of one grey.
+TEST(NormalizerTest, EachChannelOfAPictureIsStandardizedByItself) {
+  const Config config = Dummy({});
+  envs::EnvSpec spec;
+  spec.channels = 10;
+  spec.entries = {{.name = "map", .height = 2, .width = 2, .channels = 2},
+                  {.name = "at", .channels = 2}};
+  spec.actions.counts = {2};
+  spec.actions.masked = true;
+  const net::ParameterLayout layout = LayoutOf(config, spec);
+  const auto backend = net::MakeReferenceBackend<float>();
+  Normalizer normalizer(config, spec, layout, *backend, {.envs = 2, .steps = 1});
+  std::ranges::copy(std::vector<float>{1, 0.3f, 0, 0.3f, 0, 0.3f, 0, 0.3f, 7, -5, 1, 0},
+                    normalizer.rows().begin() + 12);
+  std::vector<float> net(24, 99.0f);
+  normalizer.Standardize(std::vector<float>(layout.size()), {.first = 1, .envs = 1}, net);
+  const auto bright = FloatEq(std::sqrt(3.0f)), dark = FloatEq(-1 / std::sqrt(3.0f));
+  EXPECT_THAT(std::span(net).last(12),
+              ElementsAre(bright, 0, dark, 0, dark, 0, dark, 0, 7, -5, 1, 0));
+  EXPECT_THAT(std::span(net).first(12), ::testing::Each(99.0f)) << "another environment's";
 }
 
 // The third number is 1, 7/8 ... 1/8: the sum is 4.5 and that of the squares 204 / 64.

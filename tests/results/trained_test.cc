@@ -59,6 +59,22 @@ TEST(InitialNetOf, DeviationsStartAsConfigured) {
   EXPECT_EQ(net.initial.at(logs.offset + 1), std::log(0.5f));
 }
 
+// Pictures leave no parameters that could differ.
+TEST(LoadFirstWeights, ANetThatHasLearntFromOtherNumbersIsRefused) {
+  const TempDir dir;
+  const char* const plain = "[env]\nname = \"catch\"\n";
+  const std::string normal = std::string(plain) + "normalize_observations = true\n";
+  const auto path =
+      learner::WriteCheckpoint(dir / "checkpoints", FirstCheckpoint(ParseConfig(normal, "x.toml")));
+  Config config = ParseConfig(normal, "x.toml", {"run.init_from=" + path.string()});
+  EXPECT_EQ(LoadFirstWeights(config).path, path);
+  config.env.normalize_observations = false;
+  EXPECT_EQ(ErrorOf([&] { LoadFirstWeights(config); }),
+            path.string() +
+                " cannot be started from: its net has learnt with "
+                "env.normalize_observations = true");
+}
+
 TEST(FindCheckpoint, TheCheckpointsDirectoryOfARunIsTheRun) {
   const TempDir dir;
   const auto path = learner::WriteCheckpoint(

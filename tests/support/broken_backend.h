@@ -137,6 +137,10 @@ class BrokenBackend final : public Backend<float> {
   void Standardize(const StandardizeArgs<float>& args) override {
     Do("standardize", args.to, args.width, [&] { good_->Standardize(args); });
   }
+  void StandardizePictures(const StandardizePicturesArgs<float>& args) override {
+    Do("standardize pictures", args.to, args.cells * args.channels,
+       [&] { good_->StandardizePictures(args); });
+  }
   void SumMoments(const SumMomentsArgs<float>& args) override {
     Do("sum moments", args.to, args.width * kSumsOfNumber, [&] { good_->SumMoments(args); });
   }

@@ -75,11 +75,6 @@ const Mistake kMistakes[] = {
      "",
      {"net.kind=layers", "net.layers=[\"linear 8\", \"conv 8 3x3\"]"},
      {"--set net.layers=", "\"conv 8 3x3\" convolves 3x3 cells, but gets a row of 8 numbers"}},
-    {"NormalizedPictures",
-     "[env]\nname = \"minatar/breakout\"\nnormalize_observations = true\n",
-     {},
-     {"mine.toml:3:26: env.normalize_observations = true: minatar/breakout observes nothing but "
-      "pictures"}},
     {"SumsInBf16",
      "",
      {"env.normalize_rewards=true", "wire.gradient=bf16"},
