@@ -19,12 +19,12 @@ struct Seen {
   std::string sums;
 };
 
-// A matrix of numbers beyond [0, 1] is none.
+// A matrix is a picture if its values lie within [0, 1].
 template <class Array>
 Seen PartOf(const Array& array, int width, std::string sums) {
   const int cells = array.height * array.width;
-  if (cells > 1 && array.low >= 0 && array.high <= 1) return {width, cells, ""};
-  return {width, 0, std::move(sums)};
+  const bool picture = cells > 1 && array.low >= 0 && array.high <= 1;
+  return picture ? Seen{width, cells, ""} : Seen{width, 0, std::move(sums)};
 }
 
 std::vector<Seen> PartsOf(const envs::EnvSpec& spec) {

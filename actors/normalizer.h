@@ -1,9 +1,10 @@
 // Normalised observations and rewards (env.normalize_observations, env.normalize_rewards): pictures
 // each by itself, all else by running statistics of the whole fleet (docs/normalization.md).
 //
-// The running statistics are among the weights, as sums (net/running.h). The rows that the environments
-// give lie here, and the net gets them standardized by the weights that play: so all samples of an
-// unroll are normalised alike, however often its data is used, and its own sums are not in it yet.
+// The running statistics are among the weights, as sums (net/running.h). The rows that the
+// environments give lie here, and the net gets them standardized by the weights that play: so all
+// samples of an unroll are normalised alike, however often its data is used, and its own sums are
+// not in it yet.
 //
 // Thread safety: none; one thread. All arrays lie in the backend's memory.
 #pragma once

@@ -56,18 +56,6 @@ Plan PlanNew(const TrainOptions& options) {
   return plan;
 }
 
-constexpr const char* kOtherWeights =
-    "only a new run starts from other weights, this one has its own";
-// What a resumed run cannot change, and why.
-constexpr std::pair<const char*, const char*> kOnlyOfNewRuns[] = {
-    {"run.init_from", kOtherWeights},
-    {"net.init", kOtherWeights},
-    {"net.deviation_init", kOtherWeights},
-    {"env.normalize_observations",
-     "only a new run sees other numbers, the net of this one has learnt from its own"},
-    {"run.dir", "a resumed run stays in its directory; leave it out"},
-};
-
 Plan PlanResume(const TrainOptions& options) {
   const fs::path& run_dir = *options.resume;
   results::CheckResumable(run_dir);
@@ -82,9 +70,13 @@ Plan PlanResume(const TrainOptions& options) {
             .run_dir = run_dir,
             .resume = true};
   plan.learner = LearnerOf(plan.config, options.no_actors);
-  for (const auto& [key, why] : kOnlyOfNewRuns) {
-    const std::string where = source.Where(key);
-    if (where.starts_with("--set")) throw UserError(fmt::format("{}: {}", where, why));
+  for (const char* const key : {"run.init_from", "net.init", "net.deviation_init"}) {
+    if (const std::string where = source.Where(key); where.starts_with("--set")) {
+      throw UserError(where + ": only a new run starts from other weights, this one has its own");
+    }
+  }
+  if (const std::string where = source.Where("run.dir"); where.starts_with("--set")) {
+    throw UserError(where + ": a resumed run stays in its directory; leave it out");
   }
   try {
     learner::CheckStart(plan.config, results::InitialNetToResume(plan.config), run_dir, true);

@@ -37,10 +37,16 @@ void StandardizePictures(const StandardizePicturesArgs<T>& args) {
       }
     }
     for (int c = 0; c < channels; ++c) {
-      double sum = 0, square = 0;
-      for (int l = c; l < lanes; l += channels) sum += sums[l], square += squares[l];
-      const Spread spread = SpreadOf(args.cells, sum, square);
-      for (int l = c; l < lanes; l += channels) means[l] = spread.mean, scales[l] = spread.scale;
+      double of_all = 0, of_squares = 0;
+      for (int l = c; l < lanes; l += channels) {
+        of_all += sums[l];
+        of_squares += squares[l];
+      }
+      const Spread spread = SpreadOf(args.cells, of_all, of_squares);
+      for (int l = c; l < lanes; l += channels) {
+        means[l] = spread.mean;
+        scales[l] = spread.scale;
+      }
     }
     for (int at = 0; at < size; at += lanes) {
       for (int l = 0; l < std::min(lanes, size - at); ++l) {

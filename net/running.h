@@ -2,10 +2,11 @@
 // deviation 1, rewards in units of the deviation of their discounted returns. The functions run on
 // the host, in float and double; cuda/running.h has those of a GPU.
 //
-// A picture has statistics of its own. All else has running ones: the statistics of a number are sums: how often it was seen, what it added up to, and what its
-// squares did. They are parameters named "….sums", behind all that gradients train
-// (net/parameters.h). An actor sends the sums of its unroll in the place of their gradient; the
-// learner adds them up (learner/apply/running_sums.h). So they have versions, as weights do.
+// A picture has statistics of its own. All else has running ones, as sums: how often a number was
+// seen, what it added up to, and what its squares did. They are parameters named "….sums", behind
+// all that gradients train (net/parameters.h). An actor sends the sums of its unroll in the place
+// of their gradient; the learner adds them up (learner/apply/running_sums.h). So they have
+// versions, as weights do.
 //
 // Thread safety: pure functions.
 #pragma once
@@ -44,7 +45,7 @@ struct Spread {
 };
 
 // Of nothing seen: mean 0, deviation 1. Sums of squares of floats cannot tell a deviation below a
-// thousandth of the mean from rounding; it counts as that much.
+// thousandth of the mean from rounding; it counts as that much, in pictures too.
 HOST_DEVICE inline Spread SpreadOf(double count, double sum, double squares) {
   if (!(count > 0)) return {};
   const double mean = sum / count, least = 1e-6 * mean * mean;

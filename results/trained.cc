@@ -13,6 +13,7 @@
 #include "envs/bridge/bridge.h"
 #include "envs/registry.h"
 #include "learner/storage/journal_reader.h"
+#include "learner/storage/start.h"
 #include "net/model.h"
 #include "net/part.h"
 
@@ -61,6 +62,21 @@ void CheckDeviations(const Config& config, const ActionSpace& actions) {
                   "net.deviation_init");
 }
 
+// Running sums need every bit of their floats.
+void CheckSums(const Config& config, const net::ParameterLayout& layout) {
+  if (layout.trained() == layout.size()) return;
+  const auto check = [](const char* key, NumberType type) {
+    if (type != NumberType::kBf16) return;
+    throw UserError(fmt::format("{} = \"bf16\": the running statistics of normalised observations "
+                                "and rewards travel with them and would lose their digits; use "
+                                "\"f32\"",
+                                key),
+                    key);
+  };
+  check("wire.weights", config.wire.weights);
+  check("wire.gradient", config.wire.gradient);
+}
+
 }  // namespace
 
 net::ParameterLayout LayoutOf(const Config& config) {
@@ -69,7 +85,10 @@ net::ParameterLayout LayoutOf(const Config& config) {
   CheckDeviations(config, env.actions);
   const net::ModelSpec spec = actors::ModelSpecOf(config, env);
   net::CutIntoStages(spec, static_cast<int>(config.net.stages));  // throws if it cannot be cut
-  return actors::WithSums(net::MakeModel<float>(spec, *backend, {})->layout(), config, env);
+  net::ParameterLayout layout = net::MakeModel<float>(spec, *backend, {})->layout();
+  layout = actors::WithSums(std::move(layout), config, env);
+  CheckSums(config, layout);
+  return layout;
 }
 
 std::string WhyNotExact(const Config& config) {
@@ -150,6 +169,7 @@ Trained LoadTrained(const std::filesystem::path& target,
   Config config =
       ParseConfig(checkpoint.config, "the configuration in " + path.string(), overrides);
   CheckPluginIsThere(config.env.name);
+  learner::CheckSameNumbers(config, checkpoint, path.string());
   if (LayoutOf(config).fingerprint() != checkpoint.layout.fingerprint()) {
     throw UserError(overrides.empty()
                         ? target.string() +
@@ -163,18 +183,11 @@ Trained LoadTrained(const std::filesystem::path& target,
 
 FoundCheckpoint LoadFirstWeights(const Config& config) {
   FoundCheckpoint found = FindCheckpoint(config.run.init_from);
+  learner::CheckSameNumbers(config, found.checkpoint, found.path.string());
   const net::ParameterLayout ours = LayoutOf(config);
   if (found.checkpoint.layout.fingerprint() != ours.fingerprint()) {
     throw UserError(fmt::format("{} cannot be started from: its net has {}", found.path.string(),
                                 Difference(found.checkpoint.layout, ours)));
-  }
-  const std::string where = "the configuration in " + found.path.string();
-  const bool theirs = ParseConfig(found.checkpoint.config, where, {}).env.normalize_observations;
-  if (theirs != config.env.normalize_observations) {  // of pictures, which leave no parameters
-    throw UserError(
-        fmt::format("{} cannot be started from: its net has learnt with "
-                    "env.normalize_observations = {}",
-                    found.path.string(), theirs));
   }
   return found;
 }

@@ -46,12 +46,14 @@ struct Trained {
 };
 
 // FindCheckpoint with the configuration of the run, to play, with `overrides` ("env.key=value").
-// Throws UserError also if the checkpoint holds another net than its configuration describes.
+// Throws UserError also if the checkpoint holds another net than its configuration describes, or
+// one that has learnt from other numbers.
 Trained LoadTrained(const std::filesystem::path& target,
                     const std::vector<std::string>& overrides = {});
 
 // Returns the checkpoint of run.init_from: the first weights of a new run. Throws UserError with
-// one sentence if there is none, or if its net is not this configuration's.
+// one sentence if there is none, or if its net is not this configuration's, or has learnt from
+// other numbers.
 FoundCheckpoint LoadFirstWeights(const Config& config);
 // Turns run.init_from, if it is set, into the absolute path of one checkpoint. A run directory
 // named there may get newer checkpoints later. Throws as LoadFirstWeights.

@@ -94,6 +94,10 @@ std::vector<Case> Cases(bool quick) {
   normalized.env.normalize_observations = normalized.env.normalize_rewards = true;
   normalized.net.kind = NetKind::kMlp;
 
+  Config& pictures = add("a normalised picture beside numbers", Small(envs, unroll));
+  pictures.env.name = "grid/courier";
+  pictures.env.normalize_observations = true;
+
   Config& pixels = add("pixels and the Atari net", Small(quick ? 2 : 5, quick ? 2 : 5));
   pixels.env.name = "arcade/pong";
   pixels.env.pixels = true;

@@ -264,22 +264,6 @@ std::int64_t TcpPort(std::string_view endpoint) {
   return static_cast<std::int64_t>(port.value_or(0));
 }
 
-// Running sums need every bit of their floats.
-void CheckNormalization(const Config& config, Contradictions& found) {
-  const bool observations = config.env.normalize_observations;
-  if (!observations && !config.env.normalize_rewards) return;
-  const char* const key = observations ? "env.normalize_observations" : "env.normalize_rewards";
-  const auto check = [&](const char* type_key, NumberType type) {
-    if (type != NumberType::kBf16) return;
-    Add(found, {key, type_key},
-        "{} = true contradicts {} = \"bf16\": the running statistics travel with them and would "
-        "lose their digits; use \"f32\"",
-        key, type_key);
-  };
-  check("wire.weights", config.wire.weights);
-  check("wire.gradient", config.wire.gradient);
-}
-
 void CheckLearner(const Config& config, Contradictions& found) {
   if (config.learner.shards > 1 && config.learner.apply == ApplyMode::kHogwild) {
     Add(found, {"learner.shards", "learner.apply"},
@@ -320,7 +304,6 @@ std::vector<Contradiction> FindContradictions(const Config& config) {
   CheckEnv(config, found);
   CheckActors(config, found);
   CheckWire(config.wire, found);
-  CheckNormalization(config, found);
   CheckLearner(config, found);
   CheckStatus(config, found);
   CheckOptimizer(config.optimizer, found);

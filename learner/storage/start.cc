@@ -33,6 +33,7 @@ std::string Names(const std::vector<std::string>& slots) {
 // kind, seed.
 void CheckSameRun(const Config& config, const InitialNet& net, const Checkpoint& from,
                   const std::string& path) {
+  CheckSameNumbers(config, from, path);
   if (from.layout.fingerprint() != net.layout.fingerprint()) {
     throw UserError(path +
                     " holds another net than the configuration describes; resume with the [net] "
@@ -165,6 +166,16 @@ std::string MissedByMetrics(const std::filesystem::path& run_dir, std::uint64_t 
 bool EndedAt(const std::filesystem::path& run_dir, std::uint64_t version) {
   const auto last = LastReport(run_dir);
   return last && last->phase == "done" && last->version == version;
+}
+
+void CheckSameNumbers(const Config& config, const Checkpoint& from, const std::string& path) {
+  const bool theirs =
+      ParseConfig(from.config, "the configuration in " + path).env.normalize_observations;
+  if (theirs == config.env.normalize_observations) return;
+  constexpr const char* kKey = "env.normalize_observations";
+  throw UserError(fmt::format("{} = {}: {} holds a net that has learnt with {}; set it so", kKey,
+                              !theirs, path, theirs),
+                  kKey);
 }
 
 void CheckStart(const Config& config, const InitialNet& net, const std::filesystem::path& run_dir,

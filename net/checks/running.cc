@@ -48,7 +48,7 @@ void StandardizePictures(Trial& trial) {
     int n, cells, channels, before, after;
   };
   // Also one cell, fewer than a warp's, and more channels than there are lanes.
-  for (const auto& [n, cells, channels, before, after] : {Case{3, 84 * 84, 4, 0, 0},
+  for (const auto& [n, cells, channels, before, after] : {Case{6, 84 * 84, 4, 0, 0},
                                                           {2, 100, 10, 5, 2},
                                                           {5, 1, 3, 0, 1},
                                                           {4, 9, 40, 1, 0},
@@ -56,9 +56,17 @@ void StandardizePictures(Trial& trial) {
     trial.Begin(fmt::format("{} of {} cells x {}, {} before and {} behind them", n, cells, channels,
                             before, after));
     const int size = cells * channels, row = before + size + after;
-    std::vector<float> pixels;  // a twentieth of them bright, in front of one grey
-    while (pixels.size() < static_cast<std::size_t>(n * row)) {
-      pixels.push_back(trial.Between(1, 20) == 1 ? 0.9f : 0.34f);
+    // Of every ten rows, one has noise, one a grey that hardly varies, and one a single grey; in the
+    // others a few bright pixels stand in front of one, so that they are clipped.
+    std::vector<float> pixels;
+    for (int i = 0; i < n * row; ++i) {
+      const int kind = i / row % 10;
+      const float bright = trial.Between(1, 200) == 1 ? 0.9f : 0.34f;
+      const float faint = 0.5f + static_cast<float>(trial.Between(0, 1)) / 255;
+      pixels.push_back(kind == 3   ? trial.random().Uniform()
+                       : kind == 4 ? faint
+                       : kind == 5 ? 0.7f
+                                   : bright);
     }
     Floats from = trial.Given(pixels), to = trial.Noise(n * (size + after));
     trial.Both([&](auto& backend, auto of) {

@@ -150,6 +150,22 @@ TEST(NormalizerTest, OnlyTheFirstGradientOfAnUnrollHasThemForAll) {
   }
 }
 
+// One bright pixel of 400 lies almost 20 deviations above the mean.
+TEST(NormalizerTest, PixelsAreClipped) {
+  envs::EnvSpec spec;
+  spec.height = spec.width = 20;
+  const Config config = Dummy({});
+  const net::ParameterLayout layout = LayoutOf(config, spec);
+  const auto backend = net::MakeReferenceBackend<float>();
+  Normalizer normalizer(config, spec, layout, *backend, {});
+  std::ranges::fill(normalizer.rows(), 0.0f);
+  normalizer.rows()[7] = 1;
+  std::vector<float> net(400);
+  normalizer.Standardize(std::vector<float>(layout.size()), {}, net);
+  EXPECT_EQ(net[7], net::kMostStandard);
+  EXPECT_NEAR(net[8], -std::sqrt(1.0f / 399), 1e-6f);
+}
+
 // A value of the third number alone. Its mean is 0.5 and its deviation 0.25, of five seen: at the
 // share s the net gets 4 s - 2. All returns are 0, so the loss is the mean square of that.
 TEST(NormalizerTest, TheNetGetsWhatTheStatisticsMakeOfARow) {

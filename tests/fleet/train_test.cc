@@ -198,9 +198,6 @@ TEST_F(InitFromTest, ARunThatIsGoneOnWithKeepsItsWeightsWhateverBecameOfTheOther
   EXPECT_EQ(
       Train({"--resume", "mine", "--set", "net.init=fan_in"}).err,
       "--set net.init=fan_in: only a new run starts from other weights, this one has its own\n");
-  EXPECT_EQ(Train({"--resume", "mine", "--set", "env.normalize_observations=true"}).err,
-            "--set env.normalize_observations=true: only a new run sees other numbers, the net of "
-            "this one has learnt from its own\n");
 }
 
 TEST_F(TrainTest, SummaryThatCannotBeWrittenIsSaidAndFails) {

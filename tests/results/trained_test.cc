@@ -1,6 +1,7 @@
 // Finds the net to play with, or names the file at fault.
 #include "results/trained.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -62,17 +63,33 @@ TEST(InitialNetOf, DeviationsStartAsConfigured) {
 // Pictures leave no parameters that could differ.
 TEST(LoadFirstWeights, ANetThatHasLearntFromOtherNumbersIsRefused) {
   const TempDir dir;
-  const char* const plain = "[env]\nname = \"catch\"\n";
-  const std::string normal = std::string(plain) + "normalize_observations = true\n";
-  const auto path =
-      learner::WriteCheckpoint(dir / "checkpoints", FirstCheckpoint(ParseConfig(normal, "x.toml")));
-  Config config = ParseConfig(normal, "x.toml", {"run.init_from=" + path.string()});
-  EXPECT_EQ(LoadFirstWeights(config).path, path);
-  config.env.normalize_observations = false;
-  EXPECT_EQ(ErrorOf([&] { LoadFirstWeights(config); }),
-            path.string() +
-                " cannot be started from: its net has learnt with "
-                "env.normalize_observations = true");
+  for (const bool theirs : {true, false}) {
+    Config config = ParseConfig("[env]\nname = \"catch\"\n", "x.toml");
+    config.env.normalize_observations = theirs;
+    const auto path = learner::WriteCheckpoint(dir / "checkpoints", FirstCheckpoint(config));
+    config.run.init_from = path.string();
+    EXPECT_EQ(LoadFirstWeights(config).path, path);
+    config.env.normalize_observations = !theirs;
+    const std::string refusal = fmt::format(
+        "env.normalize_observations = {}: {} holds a net that has learnt with {}; set "
+        "it so",
+        !theirs, path.string(), theirs);
+    EXPECT_EQ(ErrorOf([&] { LoadFirstWeights(config); }), refusal);
+    const std::string other = fmt::format("env.normalize_observations={}", !theirs);
+    EXPECT_EQ(ErrorOf([&] { LoadTrained(path, {other}); }), refusal);
+  }
+}
+
+TEST(LayoutOf, SumsNeedAllTheirDigits) {
+  const auto refusal = [](const char* normalized, const char* narrow) {
+    const Config config = ParseConfig("", "x.toml", {"env.name=catch", normalized, narrow});
+    return ErrorOf([&] { LayoutOf(config); });
+  };
+  const char* const rewards = "env.normalize_rewards=true";
+  EXPECT_THAT(refusal(rewards, "wire.gradient=bf16"), HasSubstr("wire.gradient = \"bf16\": the"));
+  EXPECT_THAT(refusal(rewards, "wire.weights=bf16"), HasSubstr("wire.weights = \"bf16\": the"));
+  EXPECT_EQ(refusal(rewards, "wire.weights=f32"), "");
+  EXPECT_EQ(refusal("env.normalize_observations=true", "wire.weights=bf16"), "") << "pictures";
 }
 
 TEST(FindCheckpoint, TheCheckpointsDirectoryOfARunIsTheRun) {

@@ -71,6 +71,7 @@ const Kind kKinds[] = {
     {"NormalizedAgain",
      {"env.name=grid/courier", "env.normalize_observations=true", "loss.kind=ppo",
       "updates.epochs=2", "updates.minibatches=2"}},
+    {"NormalizedPictures", {"env.normalize_observations=true", "env.stack=2"}},
     {"AtAPace", {"env.step_ms=1", "env.step_jitter=0.5"}},
     {"OverTcp", {"wire.endpoint=tcp://127.0.0.1:0"}},
     {"InBf16", {"wire.gradient=bf16", "wire.weights=bf16"}},

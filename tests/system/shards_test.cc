@@ -67,7 +67,7 @@ TEST_F(ShardsSystemTest, ThreeAddUpWhatOneDoes) {
   EXPECT_EQ(Train(Plus(settings, {"run.init_from=" + (dir_ / "one").string(),
                                   "env.normalize_observations=false"})),
             2);
-  EXPECT_THAT(said_, HasSubstr("its net has observations.sums (7, 8) where this configuration's"));
+  EXPECT_THAT(said_, HasSubstr("holds a net that has learnt with true; set it so"));
 }
 
 // With an evaluator, who sees the slices in shared memory; over tcp the actors do not.

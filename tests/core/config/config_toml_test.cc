@@ -120,9 +120,6 @@ Config RandomConfig(RandomStream& random) {
   config.optimizer.warmup_steps = 1;
   config.loss.entropy = 1;
   config.loss.entropy_end = 0.5;
-  const bool narrow =
-      config.wire.weights == NumberType::kBf16 || config.wire.gradient == NumberType::kBf16;
-  if (narrow) config.env.normalize_observations = config.env.normalize_rewards = false;
   config.env.max_pool = config.env.max_pool && config.env.repeat > 1;
   if (config.env.step_ms == 0) config.env.step_jitter = 0;
   config.staleness.deadline_s = 86'400;  // of at most 1,000 steps of a minute

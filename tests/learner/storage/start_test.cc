@@ -65,6 +65,12 @@ TEST_F(StartTest, OtherSettingsOfTheSameOptimizerAreAccepted) {
   EXPECT_EQ(Refusal(kUseRmsProp, "optimizer.kind=rmsprop\noptimizer.epsilon_place=inside"), "");
 }
 
+// Pictures leave no parameters that could differ.
+TEST_F(StartTest, OtherNumbersThanTheNetHasLearntFromAreRefused) {
+  EXPECT_THAT(Refusal("env.normalize_observations=true", "env.normalize_observations=false"),
+              HasSubstr("holds a net that has learnt with true; set it so"));
+}
+
 // Behind a gap nothing is known, unless the learner said that it ended there.
 TEST_F(StartTest, ARunThatEndedBehindAGapLostNothing) {
   const Config config = MakeConfig(kUseSgd);
