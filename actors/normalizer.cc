@@ -12,11 +12,10 @@ namespace {
 
 constexpr const char* kReturns = "returns.sums";
 
-// A part of an observation: its columns, and its cells if it is a picture, or else the name of its
-// sums.
+// A part of an observation: a picture, which has cells, or numbers, which have sums.
 struct Seen {
-  int width, cells;
-  std::string sums;
+  int width, cells;  // columns of a row; height x width of a picture, else 0
+  std::string sums;  // their name, else ""
 };
 
 // A matrix is a picture if its values lie within [0, 1].

@@ -61,8 +61,8 @@ class Normalizer {
   // Columns of a row.
   struct Columns {
     int first = 0, width = 0;
-    int cells = 0;                         // of a picture, or 0: it is none
-    const net::Parameter* sums = nullptr;  // of what is no picture; nullptr: a mask, left as it is
+    int cells = 0;                         // of a picture; numbers and masks have 0
+    const net::Parameter* sums = nullptr;  // of numbers; pictures and masks have none
   };
   std::span<float> ReturnsAt(int step) {  // before a step: (envs)
     return returns_.span().subspan(Size(step * batch_.envs), Size(batch_.envs));

@@ -3,10 +3,10 @@
 // the host, in float and double; cuda/running.h has those of a GPU.
 //
 // A picture has statistics of its own. All else has running ones, as sums: how often a number was
-// seen, what it added up to, and what its squares did. They are parameters named "….sums", behind
-// all that gradients train (net/parameters.h). An actor sends the sums of its unroll in the place
-// of their gradient; the learner adds them up (learner/apply/running_sums.h). So they have
-// versions, as weights do.
+// seen, what it added up to, and what its squares did. These sums are parameters. Their names end
+// in ".sums", and they stand behind all that gradients train (net/parameters.h). An actor sends the
+// sums of its unroll in the place of their gradient; the learner adds them up
+// (learner/apply/running_sums.h). So they have versions, as weights do.
 //
 // Thread safety: pure functions.
 #pragma once

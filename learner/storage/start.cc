@@ -29,8 +29,8 @@ std::string Names(const std::vector<std::string>& slots) {
   return slots.empty() ? "none" : names;
 }
 
-// Throws UserError if the configuration changes something that a run cannot change: net, optimizer
-// kind, seed.
+// Throws UserError if the configuration changes something that a run cannot change: normalised
+// observations, net, optimizer kind, seed.
 void CheckSameRun(const Config& config, const InitialNet& net, const Checkpoint& from,
                   const std::string& path) {
   CheckSameNumbers(config, from, path);

@@ -59,8 +59,8 @@ class GaveUp : public std::runtime_error {
 void CheckSameNumbers(const Config& config, const Checkpoint& from, const std::string& path);
 
 // Throws UserError if a learner cannot start so. To begin, there must be no checkpoint. To resume,
-// there must be a good one (else it throws NoGoodCheckpoint) of this net, optimizer and seed.
-// Changes nothing.
+// there must be a good one (else it throws NoGoodCheckpoint) of this net, optimizer and seed,
+// and of the same numbers. Changes nothing.
 void CheckStart(const Config& config, const InitialNet& net, const std::filesystem::path& run_dir,
                 bool resume);
 

@@ -56,8 +56,8 @@ void StandardizePictures(Trial& trial) {
     trial.Begin(fmt::format("{} of {} cells x {}, {} before and {} behind them", n, cells, channels,
                             before, after));
     const int size = cells * channels, row = before + size + after;
-    // Of every ten rows, one has noise, one a grey that hardly varies, and one a single grey; in the
-    // others a few bright pixels stand in front of one, so that they are clipped.
+    // Of ten rows, one has noise, one a grey that hardly varies, and one a single grey. The others
+    // have a few bright pixels in front of a grey, which are clipped.
     std::vector<float> pixels;
     for (int i = 0; i < n * row; ++i) {
       const int kind = i / row % 10;
