@@ -1,6 +1,9 @@
 #include "net/pictures.h"
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
+#include <vector>
 
 #include "net/masked.h"
 
@@ -38,35 +41,67 @@ void Crop(const CropArgs<T>& args) {
   }
 }
 
+namespace {
+
+// y and taken (count) become x and place where these are larger, or equal and of an earlier place.
 template <class T>
-void MaxPoolForward(const MaxPoolForwardArgs<T>& args) {
+void TakeLarger(int count, const T* __restrict x, const std::int32_t* __restrict place,
+                T* __restrict y, std::int32_t* __restrict taken) {
+  for (int j = 0; j < count; ++j) {
+    const bool larger = IsLarger(x[j], y[j]) | ((x[j] == y[j]) & (place[j] < taken[j]));
+    y[j] = larger ? x[j] : y[j];
+    taken[j] = larger ? place[j] : taken[j];
+  }
+}
+
+// Lines first, then columns, so that the processor works on many cells at once. kChannels is
+// s.channels, or 0 if that is not known at compile time.
+template <int kChannels, class T>
+void MaxPoolForwardFor(const MaxPoolForwardArgs<T>& args) {
   const PoolShape& s = args.shape;
-  const T* x = args.x;
-  T* y = args.y;
-  std::int32_t* taken = args.taken;
-  for (int i = 0; i < args.n; ++i, x += s.size()) {
-    for (int window = 0; window < s.out_height * s.out_width; ++window) {
-      // The cells of the window that lie inside.
-      const int top = window / s.out_width * s.stride - s.top;
-      const int left = window % s.out_width * s.stride - s.left;
-      const int bottom = std::min(top + s.kernel_height, s.height);
-      const int right = std::min(left + s.kernel_width, s.width);
-      const int first = (std::max(top, 0) * s.width + std::max(left, 0)) * s.channels;
-      for (int c = 0; c < s.channels; ++c) y[c] = x[first + c], taken[c] = first + c;
-      for (int line = std::max(top, 0); line < bottom; ++line) {
-        for (int column = std::max(left, 0); column < right; ++column) {
-          const int cell = (line * s.width + column) * s.channels;
-          for (int c = 0; c < s.channels; ++c) {
-            const bool larger = IsLarger(x[cell + c], y[c]);
-            y[c] = larger ? x[cell + c] : y[c];
-            taken[c] = larger ? cell + c : taken[c];
-          }
-        }
+  const int channels = kChannels > 0 ? kChannels : s.channels;
+  const int row = s.width * channels, out_row = s.out_width * channels;
+  std::vector<T> largest(static_cast<std::size_t>(row)), x(static_cast<std::size_t>(out_row));
+  std::vector<std::int32_t> places(largest.size()), place(x.size());
+  for (int line = 0; line < args.n * s.out_height; ++line) {
+    // 1. The largest of each column of the windows' lines that lie inside.
+    const T* const sample = args.x + std::int64_t{line / s.out_height} * s.size();
+    const int top = line % s.out_height * s.stride - s.top, first = std::max(top, 0);
+    std::copy_n(sample + first * row, row, largest.begin());
+    std::iota(places.begin(), places.end(), first * row);
+    for (int at = first + 1; at < std::min(top + s.kernel_height, s.height); ++at) {
+      for (int j = 0; j < row; ++j) {
+        const T value = sample[at * row + j];
+        const bool larger = IsLarger(value, largest[j]);
+        largest[j] = larger ? value : largest[j];
+        places[j] = larger ? at * row + j : places[j];
       }
-      y += s.channels;
-      taken += s.channels;
+    }
+    // 2. The largest of each window's columns: first, second ... columns of all windows side by side.
+    T* const y = args.y + std::int64_t{line} * out_row;
+    std::int32_t* const taken = args.taken + std::int64_t{line} * out_row;
+    std::fill_n(y, out_row, -std::numeric_limits<T>::infinity());
+    std::fill_n(taken, out_row, std::numeric_limits<std::int32_t>::max());
+    for (int k = 0; k < s.kernel_width; ++k) {
+      int begin = 0, end = s.out_width;  // of the windows whose column lies inside
+      while (begin * s.stride - s.left + k < 0) ++begin;
+      while ((end - 1) * s.stride - s.left + k >= s.width) --end;
+      for (int ox = begin; ox < end; ++ox) {
+        const int column = (ox * s.stride - s.left + k) * channels;
+        std::copy_n(&largest[column], channels, &x[ox * channels]);
+        std::copy_n(&places[column], channels, &place[ox * channels]);
+      }
+      const int at = begin * channels;
+      TakeLarger((end - begin) * channels, &x[at], &place[at], y + at, taken + at);
     }
   }
+}
+
+}  // namespace
+
+template <class T>
+void MaxPoolForward(const MaxPoolForwardArgs<T>& args) {
+  args.shape.channels == 4 ? MaxPoolForwardFor<4>(args) : MaxPoolForwardFor<0>(args);
 }
 
 template <class T>
