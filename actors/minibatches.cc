@@ -13,15 +13,9 @@ std::size_t Elements(int count, int width = 1) {
   return static_cast<std::size_t>(count) * static_cast<std::size_t>(width);
 }
 
-bool HasMemory(const net::ModelSpec& spec) {
-  return std::ranges::any_of(net::LayersOf(spec), [](const net::LayerSpec& layer) {
-    return net::IsRecurrent(layer.kind);
-  });
-}
-
-net::Batch BatchOf(bool recurrent, int steps, int envs) {
-  return recurrent ? net::Batch{.envs = envs, .steps = steps}
-                   : net::Batch{.envs = envs * steps, .steps = 1};
+net::Batch BatchOf(bool recurrent, int steps, int samples) {
+  return recurrent ? net::Batch{.envs = samples / steps, .steps = steps}
+                   : net::Batch{.envs = samples, .steps = 1};
 }
 
 }  // namespace
@@ -33,21 +27,24 @@ Minibatches::Minibatches(const Config& config, const net::ModelSpec& spec,
       steps_(static_cast<int>(config.actors.unroll)),
       all_envs_(static_cast<int>(config.actors.envs_per_actor)),
       count_(static_cast<int>(config.updates.minibatches)),
-      envs_(all_envs_ / count_),
+      samples_(all_envs_ * steps_ / count_),
+      by_sample_(config.updates.shuffle == Shuffle::kSamples),
       ppo_(config.loss.kind == LossKind::kPpo),
       decoupled_(ppo_ && config.loss.proximal == Proximal::kGrant),
-      model_(net::MakeModel<float>(spec, backend, BatchOf(HasMemory(spec), steps_, envs_))),
-      recurrent_(HasMemory(spec)),
+      model_(net::MakeModel<float>(spec, backend, BatchOf(net::HasMemory(spec), steps_, samples_))),
+      recurrent_(net::HasMemory(spec)),
       shuffles_(shuffles),
       order_host_(Elements(all_envs_), memory_.host_side()),
       order_(Elements(all_envs_), memory_),
       rows_host_(Elements(all_envs_, steps_), memory_.host_side()),
       all_rows_(rows_host_.size(), memory_),
-      rows_(Elements(envs_, steps_), memory_),
-      envs_chosen_(Elements(envs_), memory_),
+      rows_(Elements(samples_), memory_),
+      envs_chosen_(recurrent_ ? Elements(samples_ / steps_) : 0, memory_),
       old_logps_(ppo_ ? rows_host_.size() : 0, memory_),
       proximal_logps_(decoupled_ ? rows_host_.size() : 0, memory_) {
-  CHECK(envs_ * count_ == all_envs_, "{} minibatches of {} envs", count_, all_envs_);
+  CHECK(config.shuffled_units() % count_ == 0, "{} minibatches of {}", count_,
+        config.shuffled_units());
+  CHECK(!(by_sample_ && recurrent_), "a memory goes through an unroll in order");
 }
 
 void Minibatches::Keep(const PlayedUnroll& unroll) {
@@ -65,30 +62,39 @@ void Minibatches::Choose(std::uint64_t use) {
   Take(static_cast<int>(use % count));
 }
 
-// Fisher and Yates. One minibatch keeps the order of the unroll.
 void Minibatches::Shuffle() {
-  const auto order = order_host_.span();
-  std::iota(order.begin(), order.end(), 0);  // a division depends on the stream alone
-  for (int i = all_envs_ - 1; i > 0 && count_ > 1; --i) {
-    const std::uint32_t other = shuffles_.Below(static_cast<std::uint32_t>(i) + 1);
-    std::swap(order[Elements(i)], order[other]);
-  }
-  std::size_t row = 0;
-  for (int m = 0; m < count_; ++m) {
-    for (int t = 0; t < steps_; ++t) {
-      for (int e = 0; e < envs_; ++e) {
-        rows_host_.span()[row++] = t * all_envs_ + order[Elements(m * envs_ + e)];
+  const auto order = order_host_.span(), rows = rows_host_.span();
+  if (by_sample_) {
+    Deal(rows);
+  } else {
+    Deal(order);
+    const int envs = all_envs_ / count_;
+    std::size_t row = 0;
+    for (int m = 0; m < count_; ++m) {
+      for (int t = 0; t < steps_; ++t) {
+        for (int e = 0; e < envs; ++e) {
+          rows[row++] = t * all_envs_ + order[Elements(m * envs + e)];
+        }
       }
     }
+    Write<std::int32_t>(memory_, order_.span(), order);
   }
-  Write<std::int32_t>(memory_, order_.span(), order);
-  Write<std::int32_t>(memory_, all_rows_.span(), rows_host_.span());
+  Write<std::int32_t>(memory_, all_rows_.span(), rows);
+}
+
+// Shuffles 0, 1, 2 ... (Fisher and Yates); one minibatch keeps their order.
+void Minibatches::Deal(std::span<std::int32_t> order) {
+  std::iota(order.begin(), order.end(), 0);  // a division depends on the stream alone
+  for (std::size_t i = order.size() - 1; i > 0 && count_ > 1; --i) {
+    std::swap(order[i], order[shuffles_.Below(static_cast<std::uint32_t>(i) + 1)]);
+  }
 }
 
 void Minibatches::Take(int minibatch) {
   const auto at = static_cast<std::size_t>(minibatch);
   Copy<std::int32_t>(memory_, rows_.span(),
                      all_rows_.span().subspan(at * rows_.size(), rows_.size()));
+  if (!recurrent_) return;
   Copy<std::int32_t>(memory_, envs_chosen_.span(),
                      order_.span().subspan(at * envs_chosen_.size(), envs_chosen_.size()));
 }
@@ -100,9 +106,10 @@ void Minibatches::Forward(std::span<const float> weights, const PlayedUnroll& un
   if (!recurrent_) return model_->Forward(weights, 0);
   // With a memory: from the state of these environments before the unroll, step by step.
   backend_.Gather(n, 1, rows_.data(), unroll.resets.data(), model_->resets().data());
+  const int envs = all_envs_ / count_;
   const auto carried = model_->carried();
   for (std::size_t i = 0; i < carried.size(); ++i) {
-    backend_.Gather(envs_, static_cast<int>(carried[i].size()) / envs_, envs_chosen_.data(),
+    backend_.Gather(envs, static_cast<int>(carried[i].size()) / envs, envs_chosen_.data(),
                     unroll.carried[i].data(), carried[i].data());
   }
   for (int t = 0; t < steps_; ++t) model_->Forward(weights, t);

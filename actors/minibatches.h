@@ -1,9 +1,10 @@
 // The data of an unroll for several gradients: E epochs of M minibatches. Each gradient has a
 // forward pass of its own, on the weights of its time (docs/spectrum/data-again.md).
 //
-// A minibatch is a share of the environments with all of their steps, never a piece of time. At the
-// start of each epoch a random stream deals the environments out to the minibatches. The net for
-// them takes the rows of one minibatch: step by step if it has a memory, else all as one step.
+// At the start of each epoch a random stream deals the environments out to the minibatches, each
+// with all of its steps; with updates.shuffle = "samples" it deals out single samples, which a net
+// with a memory cannot take. The net for them takes the rows of one minibatch: step by step if it
+// has a memory, else all as one step.
 //
 // Thread safety: none; one thread.
 #pragma once
@@ -40,8 +41,8 @@ class Minibatches {
   Minibatches(const Config& config, const net::ModelSpec& spec, net::Backend<float>& backend,
               const StreamId& shuffles);
 
-  int samples() const { return envs_ * steps_; }  // of a minibatch
-  int count() const { return count_; }            // M
+  int samples() const { return samples_; }  // of a minibatch
+  int count() const { return count_; }      // M
   net::Model<float>& model() { return *model_; }
   int model_steps() const { return recurrent_ ? steps_ : 1; }  // for its Backward
 
@@ -63,18 +64,20 @@ class Minibatches {
 
  private:
   void Shuffle();
+  void Deal(std::span<std::int32_t> order);
   void Take(int minibatch);
 
   net::Backend<float>& backend_;
   Memory& memory_;
-  const int steps_, all_envs_, count_, envs_;  // T, B, M, B / M
-  const bool ppo_, decoupled_;
+  const int steps_, all_envs_, count_, samples_;  // T, B, M, T * B / M
+  const bool by_sample_, ppo_, decoupled_;
   std::unique_ptr<net::Model<float>> model_;
   const bool recurrent_;
   RandomStream shuffles_;
-  Buffer<std::int32_t> order_host_, order_;    // (B): the environments in the order of this epoch
-  Buffer<std::int32_t> rows_host_, all_rows_;  // (M, T, B / M): rows of the unroll
-  Buffer<std::int32_t> rows_, envs_chosen_;    // of the chosen minibatch: (T, B / M), (B / M)
+  Buffer<std::int32_t> order_host_, order_;    // (B): environments in this epoch's order, if dealt
+  Buffer<std::int32_t> rows_host_, all_rows_;  // (M, samples): rows of the unroll
+  Buffer<std::int32_t> rows_;                  // (samples): of the chosen minibatch
+  Buffer<std::int32_t> envs_chosen_;           // (B / M): likewise, for a memory
   Buffer<float> old_logps_, proximal_logps_;   // (T, B)
 };
 

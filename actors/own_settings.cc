@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/error.h"
 #include "envs/registry.h"
@@ -79,11 +80,14 @@ Config WithOwn(Config config, const OwnSettings& own, bool proven) {
                     "samples of one unroll, may be at most {}",
                     own.envs, config.actors.unroll, kMaxSamples));
   }
-  if (own.envs % config.updates.minibatches != 0) {
+  if (config.shuffled_units() % config.updates.minibatches != 0) {
+    const bool envs = config.updates.shuffle == Shuffle::kEnvs;
+    const std::int64_t count = config.updates.minibatches;
     throw UserError(
-        fmt::format("--envs {} contradicts updates.minibatches = {} of the run: each minibatch has "
-                    "as many environments, so take a multiple of {}",
-                    own.envs, config.updates.minibatches, config.updates.minibatches));
+        fmt::format("--envs {} contradicts updates.minibatches = {} of the run: all minibatches "
+                    "have equally many {}, so take a multiple of {}",
+                    own.envs, count, envs ? "environments" : "samples",
+                    envs ? count : count / std::gcd(count, config.actors.unroll)));
   }
   return config;
 }

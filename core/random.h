@@ -61,7 +61,7 @@ enum class Purpose : std::uint32_t {
   kBootstrap = 8,  // resampled runs, for the confidence intervals of a report
   kPace = 9,       // duration of the steps of an unroll (env.step_jitter)
   kTime = 10,      // durations in a simulated fleet
-  kShuffle = 11,   // division of environments into minibatches
+  kShuffle = 11,   // division of an unroll into minibatches
 };
 
 struct StreamId {

@@ -192,9 +192,11 @@ wire::Outcome Engine::CheckContent(Received& gradient, Member& sender) const {
   const auto& [header, body] = std::tie(gradient.header, gradient.body);
   if (header.sequence <= sender.last_sequence) return wire::Outcome::kDuplicate;
   sender.last_sequence = header.sequence;
-  // Whole unrolls of any number of envs: actors may differ in theirs.
+  // Whole unrolls of any number of envs, in which actors may differ, or a share of their samples.
   const auto unroll = static_cast<std::uint64_t>(config_.actors.unroll);
-  if (body.samples < 1 || body.samples > kMaxSamples || body.samples % unroll != 0) {
+  const std::uint64_t all = body.samples * static_cast<std::uint64_t>(config_.updates.minibatches);
+  const std::uint64_t whole = config_.updates.shuffle == Shuffle::kEnvs ? body.samples : all;
+  if (body.samples < 1 || all > kMaxSamples || whole % unroll != 0) {
     return wire::Outcome::kBadSamples;
   }
   const Grant* grant = GrantOf(sender, body.grant);
@@ -209,10 +211,10 @@ wire::Outcome Engine::CheckContent(Received& gradient, Member& sender) const {
   const net::FiniteNorm norm =
       gradient.norm ? *gradient.norm : net::CheckFinite(gradient.tensor.values, options_.trained);
   if (!norm.finite || !std::isfinite(gradient.other_square)) return wire::Outcome::kNotFinite;
-  const double whole = gradient.other_square > 0
-                           ? std::sqrt(norm.norm * norm.norm + gradient.other_square)
-                           : norm.norm;
-  return whole > config_.updates.max_norm ? wire::Outcome::kNormTooLarge : wire::Outcome::kNone;
+  const double length = gradient.other_square > 0
+                            ? std::sqrt(norm.norm * norm.norm + gradient.other_square)
+                            : norm.norm;
+  return length > config_.updates.max_norm ? wire::Outcome::kNormTooLarge : wire::Outcome::kNone;
 }
 
 // Ends the grant of the gradient, if it names a live one: the gradient is held for an update, or

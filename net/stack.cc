@@ -203,6 +203,11 @@ std::vector<LayerSpec> LayersOf(const ModelSpec& spec) {
   return layers;
 }
 
+bool HasMemory(const ModelSpec& spec) {
+  return std::ranges::any_of(LayersOf(spec),
+                             [](const LayerSpec& layer) { return IsRecurrent(layer.kind); });
+}
+
 std::vector<EntryLayers> LayersOfEntries(const ModelSpec& spec) {
   std::vector<EntryLayers> all(spec.entries.size());
   // 1. Those that are listed.

@@ -77,6 +77,7 @@ LayerSpec ParseLayer(const std::string& text, const char* key = "net.layers");
 // Returns the layers bottom up, above those of entries; their shapes are not checked (PlanLayers in
 // build_layers.h). Throws UserError if a width is out of range or a layer cannot be parsed.
 std::vector<LayerSpec> LayersOf(const ModelSpec& spec);
+bool HasMemory(const ModelSpec& spec);  // whether a layer is recurrent
 
 // The layers of one of spec.entries, bottom up.
 struct EntryLayers {

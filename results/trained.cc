@@ -62,6 +62,15 @@ void CheckDeviations(const Config& config, const ActionSpace& actions) {
                   "net.deviation_init");
 }
 
+// A memory goes through an unroll in order.
+void CheckShuffle(const Config& config, const net::ModelSpec& spec) {
+  if (config.updates.shuffle == Shuffle::kEnvs || !net::HasMemory(spec)) return;
+  throw UserError(
+      "updates.shuffle = \"samples\": the net remembers the steps before a sample, so a minibatch "
+      "needs them all; use \"envs\"",
+      "updates.shuffle");
+}
+
 // Running sums need every bit of their floats.
 void CheckSums(const Config& config, const net::ParameterLayout& layout) {
   if (layout.trained() == layout.size()) return;
@@ -84,6 +93,7 @@ net::ParameterLayout LayoutOf(const Config& config) {
   const envs::EnvSpec env = envs::SpecOf(config.env);
   CheckDeviations(config, env.actions);
   const net::ModelSpec spec = actors::ModelSpecOf(config, env);
+  CheckShuffle(config, spec);
   net::CutIntoStages(spec, static_cast<int>(config.net.stages));  // throws if it cannot be cut
   net::ParameterLayout layout = net::MakeModel<float>(spec, *backend, {})->layout();
   layout = actors::WithSums(std::move(layout), config, env);

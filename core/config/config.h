@@ -134,7 +134,8 @@ struct UpdatesConfig {
   std::int64_t gradients = 1;  // K: gradients in one update; 0 is "auto" = ceil(N / (bound + 1))
   std::int64_t in_flight = 0;  // grants of an actor; 0 is "auto": 2, over tcp 3, if the bound fits
   std::int64_t epochs = 1, minibatches = 1;  // E, M: an unroll gives E x M gradients
-  std::int64_t start_with = 0;               // 0 is "auto" = actors.count
+  Shuffle shuffle = Shuffle::kEnvs;
+  std::int64_t start_with = 0;  // 0 is "auto" = actors.count
   double start_timeout_s = 30;
   double max_norm = 1e4;  // the learner refuses gradients with a larger global norm
   friend bool operator==(const UpdatesConfig&, const UpdatesConfig&) = default;
@@ -243,6 +244,10 @@ struct Config {
 
   std::int64_t samples_per_unroll() const { return actors.envs_per_actor * actors.unroll; }
   std::int64_t samples_per_gradient() const { return samples_per_unroll() / updates.minibatches; }
+  // Environments or samples (updates.shuffle) that are dealt out to minibatches, to each as many.
+  std::int64_t shuffled_units() const {
+    return updates.shuffle == Shuffle::kEnvs ? actors.envs_per_actor : samples_per_unroll();
+  }
   std::int64_t gradients_per_unroll() const { return updates.epochs * updates.minibatches; }
   // Whether gradients are computed on newer weights than those that played the unroll.
   bool reuses_data() const { return loss.kind == LossKind::kPpo || gradients_per_unroll() > 1; }

@@ -116,11 +116,18 @@ void CheckExchange(const Config& config, Contradictions& found) {
 void CheckReuse(const Config& config, Contradictions& found) {
   const LossConfig& loss = config.loss;
   const UpdatesConfig& updates = config.updates;
-  if (config.actors.envs_per_actor % updates.minibatches != 0) {
+  if (updates.shuffle == Shuffle::kEnvs && config.shuffled_units() % updates.minibatches != 0) {
     Add(found, {"updates.minibatches", "actors.envs_per_actor"},
         "updates.minibatches = {} contradicts actors.envs_per_actor = {}: each minibatch has as "
         "many environments, so take a divisor of {}",
         updates.minibatches, config.actors.envs_per_actor, config.actors.envs_per_actor);
+  }
+  if (updates.shuffle == Shuffle::kSamples && config.shuffled_units() % updates.minibatches != 0) {
+    Add(found, {"updates.minibatches", "actors.envs_per_actor", "actors.unroll"},
+        "updates.minibatches = {} contradicts actors.envs_per_actor = {} and actors.unroll = {}: "
+        "all minibatches have equally many samples, so take a divisor of {}",
+        updates.minibatches, config.actors.envs_per_actor, config.actors.unroll,
+        config.shuffled_units());
   }
   if (loss.kind != LossKind::kPpo) {
     if (loss.value_clip > 0) {

@@ -138,6 +138,7 @@ const std::vector<ConfigKey>& Table() {
       WORDS(updates, exchange),
       {KEY(updates, epochs), IntegerRule{1, 100}},
       {KEY(updates, minibatches), IntegerRule{1, 1024}},
+      WORDS(updates, shuffle),
       {KEY(updates, gradients), IntegerRule{1, 1024, "auto"}},
       {KEY(updates, in_flight), IntegerRule{1, 16, "auto"}},
       {KEY(updates, start_with), IntegerRule{1, 1024, "auto"}},

@@ -64,6 +64,10 @@ constexpr auto WordsOf(LossKind) { return std::array{"a2c", "ppo"}; }
 enum class Proximal : std::uint8_t { kBehaviour, kGrant };
 constexpr auto WordsOf(Proximal) { return std::array{"behaviour", "grant"}; }
 
+// updates.shuffle: what is dealt out to minibatches.
+enum class Shuffle : std::uint8_t { kEnvs, kSamples };
+constexpr auto WordsOf(Shuffle) { return std::array{"envs", "samples"}; }
+
 // loss.entropy_schedule
 enum class EntropySchedule : std::uint8_t { kLinear, kExponential, kConstant };
 constexpr auto WordsOf(EntropySchedule) { return std::array{"linear", "exponential", "constant"}; }

@@ -175,6 +175,8 @@ INSTANTIATE_TEST_SUITE_P(
              {"env.name=catch", "loss.reduction=sum", "optimizer.clip_norm=0.05"}},
         Case{"Again", Games::kOnTheGpu,
              Plus(kAgain, {"actors.unroll=9", "loss.normalize_advantage=true"})},
+        Case{"SamplesAgain", Games::kOnTheGpu,
+             Plus(kAgain, {"updates.shuffle=samples", "updates.minibatches=6"})},
         Case{"MemoryAgain", Games::kStaged, Plus(kAgain, kMemory)},
         Case{"Normalized", Games::kOnTheGpu, kNormalized},
         Case{"NormalizedInGroups", Games::kStaged,

@@ -19,6 +19,7 @@ using net::testing::RelativeError;
 struct Game {
   std::string name;
   std::vector<std::string> settings;
+  bool remembers = false;
 };
 void PrintTo(const Game& game, std::ostream* out) { *out << game.name; }
 
@@ -26,10 +27,12 @@ const Game kGames[] = {
     {"Convolution", {"env.sticky_actions=0.3", "actors.unroll=5", "net.hidden=[24]"}},
     {"Memory",
      {"env.name=memory/recall", "net.layers=[\"linear 12\", \"relu\", \"lstm 8\"]", "net.hidden=[]",
-      "actors.unroll=7"}},
+      "actors.unroll=7"},
+     true},
     {"GruAndCritic",
      {"env.name=memory/recall", "net.layers=[\"linear 12\", \"relu\", \"gru 8\"]", "net.hidden=[]",
-      "actors.unroll=7", "net.critic=separate"}},
+      "actors.unroll=7", "net.critic=separate"},
+     true},
     {"TimeLimit", {"env.name=dummy", "net.kind=mlp", "net.hidden=[12]", "env.time_limit=3"}},
 };
 
@@ -94,6 +97,27 @@ TEST_P(MinibatchesTest, OfAnEpochAddUpToTheUnroll) {
     EXPECT_LE(RelativeError(mean, expected), 1e-5);
   }
   EXPECT_NE(gradients[0], gradients[3]) << "each epoch divides the envs anew";
+}
+
+// Single samples: more minibatches than envs, each with its share of the samples.
+TEST_P(MinibatchesTest, OfSamplesAddUpToTheUnrollToo) {
+  if (GetParam().remembers) GTEST_SKIP() << "a memory goes through an unroll in order";
+  Player whole(Set(GetParam(), {}));
+  Player parts(
+      Set(GetParam(), {"updates.minibatches=10", "updates.epochs=2", "updates.shuffle=samples"}));
+  const std::vector<float> expected = whole.Gradient(0);
+  std::vector<std::vector<float>> firsts;
+  for (std::uint64_t use = 0; use < 20;) {
+    std::vector<float> mean(expected.size());
+    do {
+      const std::vector<float> gradient = parts.Gradient(use);
+      EXPECT_EQ(parts.last.samples * 10, whole.last.samples);
+      for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += gradient[i] / 10;
+      if (use % 10 == 0) firsts.push_back(gradient);
+    } while (++use % 10 != 0);
+    EXPECT_LE(RelativeError(mean, expected), 1e-5);
+  }
+  EXPECT_NE(firsts[0], firsts[1]) << "each epoch divides the samples anew";
 }
 
 // What is played does not depend on how often it is used.

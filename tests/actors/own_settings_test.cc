@@ -52,6 +52,15 @@ TEST(WithOwn, AsManyEnvsInEveryMinibatch) {
                              HasSubstr("a multiple of 4")));
 }
 
+TEST(WithOwn, AsManySamplesInEveryMinibatch) {
+  Config config = RunsConfig();
+  config.updates.shuffle = Shuffle::kSamples;
+  config.updates.minibatches = 3 * config.actors.unroll;
+  EXPECT_EQ(WithOwn(config, {.envs = 6}, true).samples_per_gradient(), 2);
+  EXPECT_THAT(ErrorOf([&] { WithOwn(config, {.envs = 4}, true); }),
+              HasSubstr("all minibatches have equally many samples, so take a multiple of 3"));
+}
+
 TEST(ParseOwnEnv, OnlyTheKeysThatChooseCode) {
   const OwnEnv own = ParseOwnEnv({"env.name=plugin:./x.so", "env.python=/opt/py"});
   EXPECT_EQ(own.name, "plugin:./x.so");

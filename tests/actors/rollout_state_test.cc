@@ -133,6 +133,9 @@ TEST_P(RolloutState, ANewLifeIsAnother) {
   EXPECT_FALSE(Trainer(GetParam(), 2, 1).Run(2) == Trainer(GetParam(), 2, 2).Run(2));
 }
 
+const std::vector<std::string> kSamplesAgain = {"loss.kind=ppo", "updates.epochs=2",
+                                                "updates.minibatches=5", "updates.shuffle=samples"};
+
 std::vector<std::string> Again(std::vector<std::string> settings) {
   settings.insert(settings.end(), {"loss.kind=ppo", "updates.epochs=2", "updates.minibatches=3"});
   return settings;
@@ -179,8 +182,8 @@ INSTANTIATE_TEST_SUITE_P(
                {"env.name=minatar/freeway", "env.pixels=true", "env.stack=4", "net.kind=atari",
                 "net.hidden=[16]"}},
         Saving{"Memory", kRecall}, Saving{"Critic", WithCritic(kRecall)},
-        Saving{"Again", Again({"env.sticky_actions=0.3"})}, Saving{"MemoryAgain", Again(kRecall)},
-        Saving{"GpuAgain", Again(kRecall), Device::kGpu},
+        Saving{"Again", Again({"env.sticky_actions=0.3"})}, Saving{"SamplesAgain", kSamplesAgain},
+        Saving{"MemoryAgain", Again(kRecall)}, Saving{"GpuAgain", Again(kRecall), Device::kGpu},
         Saving{"Paced",
                {"env.name=catch", "env.step_ms=1000", "env.step_jitter=0.5",
                 "staleness.deadline_s=3600"}},

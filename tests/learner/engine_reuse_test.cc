@@ -79,6 +79,31 @@ TEST_F(EngineReuseTest, WhatDoesNotFitItsGrantIsRefused) {
   EXPECT_EQ(Push(Half(0)), "none");
 }
 
+// A quarter of the unrolls of two envs is one sample.
+TEST_F(EngineReuseTest, SharesOfSamplesAreTakenWhereTheyAreDealtOut) {
+  JoinBoth({"loss.kind=ppo", "updates.minibatches=4", "updates.shuffle=samples"});
+  Acted(0);
+  EXPECT_EQ(Push(Gradient(0, 1.0f, 1)), "none");
+  Apply();
+  EXPECT_EQ(Steps(), 4u);
+}
+
+TEST_F(EngineReuseTest, SharesOfNoWholeUnrollAreRefused) {
+  JoinBoth({"loss.kind=ppo", "updates.minibatches=3", "actors.envs_per_actor=6",
+            "updates.shuffle=samples"});
+  Acted(0);
+  for (const std::uint32_t samples : {0u, 1u, 3u, static_cast<std::uint32_t>(kMaxSamples)}) {
+    EXPECT_EQ(Push(Gradient(0, 1.0f, samples)), "bad_samples") << samples;
+    TakeReplies(1);
+  }
+}
+
+TEST_F(EngineReuseTest, AShareOfEnvsIsWholeUnrolls) {
+  JoinBoth(kHalves);
+  Acted(0);
+  EXPECT_EQ(Push(Gradient(0, 1.0f, 1)), "bad_samples") << "half of one env's unroll";
+}
+
 TEST_F(EngineReuseTest, AnUnrollsGrantIsSentAnewAndJournalledOnce) {
   JoinBoth(kHalves);
   Acted(0);

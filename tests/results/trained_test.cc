@@ -92,6 +92,17 @@ TEST(LayoutOf, SumsNeedAllTheirDigits) {
   EXPECT_EQ(refusal("env.normalize_observations=true", "wire.weights=bf16"), "") << "pictures";
 }
 
+TEST(LayoutOf, AMemoryNeedsWholeUnrolls) {
+  const auto refusal = [](const char* net) {
+    const Config config =
+        ParseConfig("", "x.toml", {"updates.shuffle=samples", "updates.minibatches=5", net});
+    return ErrorOf([&] { LayoutOf(config); });
+  };
+  EXPECT_THAT(refusal("net.layers=[\"linear 8\", \"gru 8\"]"),
+              HasSubstr("updates.shuffle = \"samples\": the net remembers"));
+  EXPECT_EQ(refusal("net.layers=[\"linear 8\"]"), "");
+}
+
 TEST(FindCheckpoint, TheCheckpointsDirectoryOfARunIsTheRun) {
   const TempDir dir;
   const auto path = learner::WriteCheckpoint(

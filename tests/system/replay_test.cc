@@ -65,6 +65,8 @@ const Kind kKinds[] = {
     {"Entries",
      {"env.name=grid/courier", "net.entries=[\"map: conv 4 3x3, relu, linear 8, relu\"]",
       "net.critic=separate", "loss.kind=ppo", "updates.minibatches=2"}},
+    {"SamplesAgain",
+     {"loss.kind=ppo", "updates.epochs=2", "updates.minibatches=40", "updates.shuffle=samples"}},
     {"Normalized",
      {"env.name=control/reach", "net.kind=mlp", "env.normalize_observations=true",
       "env.normalize_rewards=true", "updates.gradients=2", "learner.threads=3"}},

@@ -56,9 +56,9 @@ std::int64_t ReplayedActors::EnvsOf(const learner::ArrivalRecord& arrival) const
   const std::int64_t samples = arrival.samples * config_.updates.minibatches;
   if (samples < 1 || samples > kMaxSamples || samples % unroll != 0) {
     throw ActorError(fmt::format(
-        "a gradient of actor {} has {} samples, which should be whole unrolls of actors.unroll = "
-        "{}, at most {}",
-        arrival.slot, arrival.samples, unroll, kMaxSamples));
+        "the gradients of actor {} have {} samples an unroll, which should be whole unrolls of "
+        "actors.unroll = {}, at most {}",
+        arrival.slot, samples, unroll, kMaxSamples));
   }
   return samples / unroll;
 }

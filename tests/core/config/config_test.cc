@@ -287,6 +287,10 @@ TEST(Config, ContradictionsNameBothKeys) {
               ElementsAre(AllOf(StartsWith("x.toml:2:15: updates.minibatches = 5 contradicts "
                                            "actors.envs_per_actor = 32"),
                                 HasSubstr("a divisor of 32"))));
+  EXPECT_THAT(Mistakes("[updates]\nminibatches = 7\nshuffle = \"samples\"\n"),
+              ElementsAre(AllOf(StartsWith("x.toml:2:15: updates.minibatches = 7 contradicts "
+                                           "actors.envs_per_actor = 32 and actors.unroll = 5"),
+                                HasSubstr("a divisor of 160"))));
   EXPECT_THAT(
       Mistakes("[loss]\nvalue_clip = 0.2\nproximal = \"grant\"\n"),
       ElementsAre(HasSubstr("only \"ppo\" clips values"), HasSubstr("only \"ppo\" has a ratio")));

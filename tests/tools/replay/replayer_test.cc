@@ -59,8 +59,9 @@ TEST_F(ReplayerTest, ItDoesNotChangeWithinALife) {
 TEST_F(ReplayerTest, SamplesAreWholeUnrollsAndAsManyAsAGradientMayHave) {
   for (const std::uint32_t samples : {0u, 12u, 1'000'005u}) {
     EXPECT_EQ(Replay({{1, samples}}),
-              "a gradient of actor 1 has " + std::to_string(samples) +
-                  " samples, which should be whole unrolls of actors.unroll = 5, at most 1000000");
+              "the gradients of actor 1 have " + std::to_string(samples) +
+                  " samples an unroll, which should be whole unrolls of actors.unroll = 5, at most "
+                  "1000000");
   }
 }
 
