@@ -75,7 +75,7 @@ Row AtAPace(const Site& site, Json& json) {
 
 // Where ale-py is installed.
 Row InOtherProcesses(const Site& site, Json& json) {
-  const std::filesystem::path config = site.shipped / "ale_pong.toml";
+  const std::filesystem::path config = site.shipped / "ale_pong_a3c.toml";
   Row row{.what = "Steps/s, one actor, 16 envs of ale:pong: one group, two groups"};
   const Settings settings = {"actors.count=1", "actors.envs_per_actor=16"};
   const std::string why = WhyRefused(config, settings);

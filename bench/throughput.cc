@@ -41,7 +41,7 @@ std::vector<std::string> Envs(int count) {
 std::vector<Case> Cases() {
   constexpr const char* kOne = " × 1 env × 5 steps, as in the A3C paper";
   constexpr const char* kPong = ", arcade/pong from pixels, configs/pong.toml";
-  constexpr const char* kAle = ", ale:pong, configs/ale_pong.toml";
+  constexpr const char* kAle = ", ale:pong, configs/ale_pong_a3c.toml";
   constexpr const char* kNature = ", ale:pong with the Nature net";
   const std::vector<std::string> nature = {"net.kind=nature", "net.hidden=[512]"};
   return {
@@ -49,8 +49,9 @@ std::vector<Case> Cases() {
       {"2x32x5", " × 32 envs × 5 steps", "", Envs(32), 1'000'000, 30'000, Counted::kSteps, 140e3},
       {"2x1x5", kOne, "", Envs(1), 100'000, 5'000, Counted::kUpdates, 4e3},
       {"pong", kPong, "pong.toml", {}, 48'000, 1'600, Counted::kSteps, 8e3},
-      {"ale_pong", kAle, "ale_pong.toml", {}, 20'000, 1'280, Counted::kSteadySteps, 2.5e3},
-      {"ale_pong_nature", kNature, "ale_pong.toml", nature, 12'000, 1'280, Counted::kSteadySteps},
+      {"ale_pong", kAle, "ale_pong_a3c.toml", {}, 20'000, 1'280, Counted::kSteadySteps, 2.5e3},
+      {"ale_pong_nature", kNature, "ale_pong_a3c.toml", nature, 12'000, 1'280,
+       Counted::kSteadySteps},
   };
 }
 

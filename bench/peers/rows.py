@@ -56,7 +56,7 @@ def sb3_pong_row(name, net, says):
     variants = sb3_variants(game="pong", net=net, envs=16, unroll=20)
     return Row(
         name, "Stable-Baselines3 A2C", f"ALE Pong, {says}, 16 envs × 20 steps", "sb3_a2c.py",
-        SB3 + ATARI, variants, "configs/ale_pong.toml", TWO_ATARI_ACTORS, 4,
+        SB3 + ATARI, variants, "configs/ale_pong_a3c.toml", TWO_ATARI_ACTORS, 4,
     )  # fmt: skip
 
 
@@ -83,7 +83,7 @@ ROWS = [
     sb3_pong_row("sb3-pong-nature", "own", "its own net (DQN's)"),
     sample_factory_row(
         "sample-factory-pong", "pong", "ALE Pong, its own net (DQN's), 2 workers",
-        SAMPLE_FACTORY + ATARI, "configs/ale_pong.toml", TWO_ATARI_ACTORS, 4,
+        SAMPLE_FACTORY + ATARI, "configs/ale_pong_a3c.toml", TWO_ATARI_ACTORS, 4,
     ),
 ]  # fmt: skip
 

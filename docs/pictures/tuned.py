@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Draws tuned.svg: the returns of tuned configurations over time, a small chart for each.
+"""Draws tuned.svg and ale_pong.svg: returns over time, a small chart for each configuration.
 
     docs/pictures/tuned.py          (at the top of the repository; needs Python alone)
 
-The curves are in docs/results/2026-11-27-continuous-control.csv: config, seed, steps, seconds, return.
+The curves are in docs/results: config, seed, steps, seconds, return.
 """
 import bisect
 import collections
@@ -12,15 +12,19 @@ import math
 import pathlib
 import statistics
 
+PICTURES = {
+    "tuned": "2026-11-27-continuous-control",
+    "ale_pong": "2026-11-27-ale-pong",
+}
 COLUMNS, WIDTH, HEIGHT = 3, 212, 150  # of a small chart, its margins included
 LEFT, RIGHT, TOP, BOTTOM = 40, 16, 22, 20
 POINTS = 60  # of a median
 
 
-def curves():
+def curves(record):
     """{config: {seed: [(seconds, return)]}}, in the order of the file."""
     found = collections.defaultdict(lambda: collections.defaultdict(list))
-    with open("docs/results/2026-11-27-continuous-control.csv", newline="") as file:
+    with open(f"docs/results/{record}.csv", newline="") as file:
         for row in csv.DictReader(file):
             point = float(row["seconds"]), float(row["return"])
             found[row["config"]][row["seed"]].append(point)
@@ -81,16 +85,18 @@ def small_chart(name, seeds, left, top):
     return parts
 
 
-def main():
-    charts = curves()
-    height = HEIGHT * -(-len(charts) // COLUMNS)
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {COLUMNS * WIDTH} {height}" '
+def draw(picture, charts):
+    columns = min(COLUMNS, len(charts))
+    width, height = columns * WIDTH, HEIGHT * -(-len(charts) // columns)
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
              'font-family="sans-serif" font-size="11">',
-             f'<rect width="{COLUMNS * WIDTH}" height="{height}" fill="#fff"/>']
+             f'<rect width="{width}" height="{height}" fill="#fff"/>']
     for number, (config, seeds) in enumerate(charts.items()):
-        row, column = divmod(number, COLUMNS)
+        row, column = divmod(number, columns)
         parts += small_chart(config, list(seeds.values()), column * WIDTH, row * HEIGHT)
-    pathlib.Path("docs/pictures/tuned.svg").write_text("\n".join([*parts, "</svg>"]) + "\n")
+    path = pathlib.Path("docs/pictures") / f"{picture}.svg"
+    path.write_text("\n".join([*parts, "</svg>"]) + "\n")
 
 
-main()
+for picture, record in PICTURES.items():
+    draw(picture, curves(record))

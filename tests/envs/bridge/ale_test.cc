@@ -22,7 +22,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Commands = std::vector<std::int32_t>;
 
-// As configs/ale_pong.toml, without chance.
+// As configs/ale_pong_a3c.toml, without chance.
 EnvConfig AleConfig(const std::string& name, const std::string& options = "") {
   EnvConfig config = GymConfig("", options);
   config.name = name;
