@@ -77,22 +77,23 @@ void MaxPoolForwardFor(const MaxPoolForwardArgs<T>& args) {
         places[j] = larger ? at * row + j : places[j];
       }
     }
-    // 2. The largest of each window's columns: first, second ... columns of all windows side by side.
+    // 2. The largest of each window's columns. The first columns of all windows are compared at
+    // once, then the second ones, and so on.
     T* const y = args.y + std::int64_t{line} * out_row;
     std::int32_t* const taken = args.taken + std::int64_t{line} * out_row;
     std::fill_n(y, out_row, -std::numeric_limits<T>::infinity());
     std::fill_n(taken, out_row, std::numeric_limits<std::int32_t>::max());
     for (int k = 0; k < s.kernel_width; ++k) {
       int begin = 0, end = s.out_width;  // of the windows whose column lies inside
-      while (begin * s.stride - s.left + k < 0) ++begin;
-      while ((end - 1) * s.stride - s.left + k >= s.width) --end;
+      while (begin < end && begin * s.stride - s.left + k < 0) ++begin;
+      while (begin < end && (end - 1) * s.stride - s.left + k >= s.width) --end;
       for (int ox = begin; ox < end; ++ox) {
         const int column = (ox * s.stride - s.left + k) * channels;
         std::copy_n(&largest[column], channels, &x[ox * channels]);
         std::copy_n(&places[column], channels, &place[ox * channels]);
       }
       const int at = begin * channels;
-      TakeLarger((end - begin) * channels, &x[at], &place[at], y + at, taken + at);
+      TakeLarger((end - begin) * channels, x.data() + at, place.data() + at, y + at, taken + at);
     }
   }
 }

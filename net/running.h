@@ -2,9 +2,9 @@
 // deviation 1, rewards in units of the deviation of their discounted returns. The functions run on
 // the host, in float and double; cuda/running.h has those of a GPU.
 //
-// A picture has statistics of its own. All else has running ones, as sums: how often a number was
-// seen, what it added up to, and what its squares did. These sums are parameters. Their names end
-// in ".sums", and they stand behind all that gradients train (net/parameters.h). An actor sends the
+// A picture has statistics of its own. All else has running ones, as sums: the count of a number,
+// the sum of its values and that of their squares. These sums are parameters. Their names end in
+// ".sums", and they stand behind all that gradients train (net/parameters.h). An actor sends the
 // sums of its unroll in the place of their gradient; the learner adds them up
 // (learner/apply/running_sums.h). So they have versions, as weights do.
 //

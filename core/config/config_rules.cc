@@ -116,13 +116,14 @@ void CheckExchange(const Config& config, Contradictions& found) {
 void CheckReuse(const Config& config, Contradictions& found) {
   const LossConfig& loss = config.loss;
   const UpdatesConfig& updates = config.updates;
-  if (updates.shuffle == Shuffle::kEnvs && config.shuffled_units() % updates.minibatches != 0) {
+  const bool divides = config.shuffled_units() % updates.minibatches == 0;
+  if (!divides && updates.shuffle == Shuffle::kEnvs) {
     Add(found, {"updates.minibatches", "actors.envs_per_actor"},
         "updates.minibatches = {} contradicts actors.envs_per_actor = {}: each minibatch has as "
         "many environments, so take a divisor of {}",
         updates.minibatches, config.actors.envs_per_actor, config.actors.envs_per_actor);
   }
-  if (updates.shuffle == Shuffle::kSamples && config.shuffled_units() % updates.minibatches != 0) {
+  if (!divides && updates.shuffle == Shuffle::kSamples) {
     Add(found, {"updates.minibatches", "actors.envs_per_actor", "actors.unroll"},
         "updates.minibatches = {} contradicts actors.envs_per_actor = {} and actors.unroll = {}: "
         "all minibatches have equally many samples, so take a divisor of {}",

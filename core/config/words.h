@@ -64,7 +64,7 @@ constexpr auto WordsOf(LossKind) { return std::array{"a2c", "ppo"}; }
 enum class Proximal : std::uint8_t { kBehaviour, kGrant };
 constexpr auto WordsOf(Proximal) { return std::array{"behaviour", "grant"}; }
 
-// updates.shuffle: what is dealt out to minibatches.
+// updates.shuffle: whether minibatches get whole environments or single samples.
 enum class Shuffle : std::uint8_t { kEnvs, kSamples };
 constexpr auto WordsOf(Shuffle) { return std::array{"envs", "samples"}; }
 

@@ -56,6 +56,7 @@ TEST(MaxPool, TakesTheFirstOfTheLargestCells) {
       {5, 5, 1, 3, 3, 1, 1, 1, 5, 5},     // windows overlap
       {8, 3, 4, 5, 1, 3, 2, 0, 3, 1},     // high and narrow
       {4, 4, 2, 1, 1, 4, 0, 0, 1, 1},     // a single cell
+      {1, 1, 2, 5, 5, 1, 2, 2, 1, 1},     // smaller than the window
   };
   RandomStream random(StreamId{.seed = 3});
   for (const PoolShape& shape : shapes) {
