@@ -121,7 +121,8 @@ std::optional<FinalEval> ParseEvalOutput(std::string_view line, const std::strin
   const auto json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
   try {
     const FinalEval eval{.checkpoint = checkpoint,
-                         .episodes = json.at("episodes").get<std::int64_t>(),
+                         .played = {.episodes = json.at("episodes").get<std::int64_t>(),
+                                    .greedy = json.value("greedy", false)},
                          .mean_return = json.at("mean_return").get<double>(),
                          .std = json.at("std").get<double>()};
     if (!IsPlausible(eval.mean_return) || !IsPlausible(eval.std)) return std::nullopt;
@@ -145,7 +146,8 @@ std::optional<FinalEval> ReadFinalEval(const std::filesystem::path& run_dir) {
 
 void WriteFinalEval(const std::filesystem::path& run_dir, const FinalEval& eval) {
   const nlohmann::ordered_json json{{"checkpoint", eval.checkpoint},
-                                    {"episodes", eval.episodes},
+                                    {"episodes", eval.played.episodes},
+                                    {"greedy", eval.played.greedy},
                                     {"mean_return", eval.mean_return},
                                     {"std", eval.std}};
   WriteFileAtomically(run_dir / kFinalEvalFile, json.dump() + "\n");

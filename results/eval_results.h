@@ -75,9 +75,16 @@ class EvalResults {
   std::optional<Unsaved> unsaved_;  // better than standing_.best
 };
 
+// How final weights are evaluated.
+struct EvalPlan {
+  std::int64_t episodes = 0;  // 0: not at all
+  bool greedy = false;        // the likeliest action instead of a drawn one
+  friend bool operator==(const EvalPlan&, const EvalPlan&) = default;
+};
+
 struct FinalEval {
   std::string checkpoint;  // of the weights that played, relative to the run directory
-  std::int64_t episodes = 0;
+  EvalPlan played{};
   double mean_return = 0, std = 0;
   friend bool operator==(const FinalEval&, const FinalEval&) = default;
 };
@@ -87,8 +94,9 @@ std::optional<FinalEval> ReadFinalEval(const std::filesystem::path& run_dir);
 // Throws std::system_error.
 void WriteFinalEval(const std::filesystem::path& run_dir, const FinalEval& eval);
 
-// Parses the output of `starling eval --json`, {"mean_return", "std", "episodes"}. Returns nullopt
-// if `line` is no such object. `checkpoint` is the one that was evaluated.
+// Parses the output of `starling eval --json`, {"mean_return", "std", "episodes", "greedy"}. Returns
+// nullopt if `line` is no such object; without "greedy" (before November 2026) actions were drawn.
+// `checkpoint` is the one that was evaluated.
 std::optional<FinalEval> ParseEvalOutput(std::string_view line, const std::string& checkpoint);
 
 // Keeps the result that is among the lines printed by an evaluation of `checkpoint`. Returns "", or

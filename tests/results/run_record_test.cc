@@ -135,9 +135,9 @@ TEST_F(LoadRunTest, CurvesThatEndEarlyAreLeftOut) {
 
 TEST_F(LoadRunTest, AnEvaluationOfOtherWeightsIsLeftOut) {
   WriteRun(dir_, "a", {});
-  WriteFinalEval(dir_ / "a", {.checkpoint = "checkpoints/a", .episodes = 5, .mean_return = 2});
+  WriteFinalEval(dir_ / "a", {.checkpoint = "checkpoints/a", .played = {5}, .mean_return = 2});
   EXPECT_TRUE(LoadRun(dir_ / "a").final_eval);
-  WriteFinalEval(dir_ / "a", {.checkpoint = "checkpoints/old", .episodes = 5, .mean_return = 2});
+  WriteFinalEval(dir_ / "a", {.checkpoint = "checkpoints/old", .played = {5}, .mean_return = 2});
   const LoadedRun run = LoadRun(dir_ / "a");
   EXPECT_FALSE(run.final_eval);
   EXPECT_THAT(run.problems, ElementsAre("final_eval.json is not of its final weights: left out"));

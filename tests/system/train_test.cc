@@ -67,7 +67,7 @@ TEST_F(TrainTest, ARunLeavesBehindWhatIsPromisedAndNothingElse) {
 TEST_F(TrainTest, TheRunAndItsFinalCheckpointCanBeEvaluated) {
   ASSERT_EQ(Train({"run.steps=20000", "actors.count=1"}), 0) << said_;
   const json of_run = Eval(run());
-  EXPECT_THAT(Keys(of_run), UnorderedElementsAre("mean_return", "std", "episodes"));
+  EXPECT_THAT(Keys(of_run), UnorderedElementsAre("mean_return", "std", "episodes", "greedy"));
   EXPECT_EQ(of_run["episodes"], 20);
   const std::string name = Summary()["final_checkpoint"];
   EXPECT_EQ(Eval(run() / name), of_run);  // the same weights and episodes

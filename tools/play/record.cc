@@ -220,8 +220,10 @@ int RunEval(const EvalOptions& options) {
     LogWarn("{} episodes did not end by themselves and were cut", result.cut);
   }
   if (options.json) {
-    const nlohmann::ordered_json json{
-        {"mean_return", result.mean}, {"std", result.std}, {"episodes", result.returns.size()}};
+    const nlohmann::ordered_json json{{"mean_return", result.mean},
+                                      {"std", result.std},
+                                      {"episodes", result.returns.size()},
+                                      {"greedy", options.greedy}};
     std::printf("%s\n", json.dump().c_str());
   } else {
     std::printf("%s: mean return %.2f, standard deviation %.2f over %zu episodes\n",

@@ -88,7 +88,8 @@ void AddNumbers(const results::LoadedRun& run, const Targets& targets, Json& row
   row["training_return"] = OrNull(summary.mean_return);
   row["last_eval_return"] = run.evals.empty() ? Json(nullptr) : Json(run.evals.back().mean_return);
   add("final_eval_return", evaluated, final_eval.mean_return);
-  add("final_eval_episodes", evaluated, final_eval.episodes);
+  add("final_eval_episodes", evaluated, final_eval.played.episodes);
+  add("final_eval_greedy", evaluated, final_eval.played.greedy);
   // 2. The time to the target of its environment.
   const auto score = run.config.empty() ? std::nullopt : targets.For(Plain(run.Key("env.name")));
   const ToScore time = score ? TimeTo(*score, run) : ToScore{};

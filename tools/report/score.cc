@@ -61,12 +61,18 @@ std::string InWords(Measure measure, const std::vector<results::LoadedRun>& runs
   if (measure == Measure::kTraining) return "the mean return of its last 100 training episodes";
   if (measure == Measure::kLastEval) return "its last evaluation (eval.jsonl)";
   std::set<std::int64_t> episodes;
+  std::set<bool> greedy;
   for (const results::LoadedRun& run : runs) {
-    if (run.counts()) episodes.insert(run.final_eval->episodes);
+    if (!run.counts()) continue;
+    episodes.insert(run.final_eval->played.episodes);
+    greedy.insert(run.final_eval->played.greedy);
   }
   std::string count = fmt::format("{}", *episodes.begin());
   if (episodes.size() > 1) count += fmt::format(" to {}", *episodes.rbegin());
-  return fmt::format("the mean return of {} episodes that its final weights played", count);
+  const char* how = greedy.size() > 1 ? ", some greedily, some not"
+                    : *greedy.begin() ? " greedily"
+                                      : "";
+  return fmt::format("the mean return of {} episodes that its final weights played{}", count, how);
 }
 
 std::string WhyNoBetter(Measure measure, const std::vector<results::LoadedRun>& runs) {

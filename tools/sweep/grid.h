@@ -12,6 +12,7 @@
 
 #include "core/config/config.h"
 #include "core/config/diagnostics.h"
+#include "results/eval_results.h"
 
 namespace starling::sweep {
 
@@ -29,8 +30,8 @@ struct Grid {
   int at_once = 1;
   bool simulate = false;  // runs are simulated, not trained
   std::vector<std::uint64_t> seeds;
-  std::int64_t eval_episodes = 0;  // per run, with its final weights; 0: no evaluation
-  std::vector<GridPoint> points;   // product of all values; the last key varies fastest
+  results::EvalPlan eval;         // of each run's final weights
+  std::vector<GridPoint> points;  // product of all values; the last key varies fastest
 };
 
 // Reads and checks a grid. Throws UserError that lists all mistakes, one per line, each with its

@@ -47,8 +47,10 @@ class Reader {
       } else if (name == "simulate") {
         file_.plan.simulate = Boolean(name, node);
       } else if (name == "eval_episodes") {
-        file_.plan.eval_episodes =
-            Integer(name, node, 0, kMaxEpisodes).value_or(file_.plan.eval_episodes);
+        file_.plan.eval.episodes =
+            Integer(name, node, 0, kMaxEpisodes).value_or(file_.plan.eval.episodes);
+      } else if (name == "eval_greedy") {
+        file_.plan.eval.greedy = Boolean(name, node);
       } else if (name == "seeds") {
         Seeds(node);
       } else if (name == "set" || name == "grid") {
@@ -74,8 +76,9 @@ class Reader {
   }
 
   void Unknown(const std::string& name, const SourceLocation& location) {
-    static const std::vector<std::string> known = {"config", "dir",           "at_once", "simulate",
-                                                   "seeds",  "eval_episodes", "set",     "grid"};
+    static const std::vector<std::string> known = {"config",      "dir",   "at_once",
+                                                   "simulate",    "seeds", "eval_episodes",
+                                                   "eval_greedy", "set",   "grid"};
     const bool section = std::ranges::count(ConfigSections(), name) > 0;
     diagnostics_.Add(
         location, section ? fmt::format("{} is a section of a configuration: write its keys under "
@@ -107,9 +110,10 @@ class Reader {
     const auto value = node.value_exact<bool>();
     if (!value) {
       Refuse(name, node,
-             node.is_table() ? "true, false; keys of the section simulate stand under [set] or "
-                               "[grid]: simulate.stragglers = ..."
-                             : "true, false");
+             node.is_table() && name == "simulate"
+                 ? "true, false; keys of the section simulate stand under [set] or "
+                   "[grid]: simulate.stragglers = ..."
+                 : "true, false");
     }
     return value.value_or(false);
   }
@@ -239,7 +243,7 @@ GridFile ReadGridFile(const std::filesystem::path& path, Diagnostics& diagnostic
                .config = "",
                .dir = std::filesystem::path("sweeps") / path.stem(),
                .seeds = {1, 2, 3},
-               .eval_episodes = 100,
+               .eval = {.episodes = 100},
                .points = {}};
   file.config_location.text = path.string();
   try {

@@ -29,7 +29,8 @@ Json JsonOf(const RunOutcome& run) {
                           : Json(nullptr);
   json["evaluation"] = run.eval ? Json{{"mean_return", run.eval->mean_return},
                                        {"std", run.eval->std},
-                                       {"episodes", run.eval->episodes}}
+                                       {"episodes", run.eval->played.episodes},
+                                       {"greedy", run.eval->played.greedy}}
                                 : Json(nullptr);
   return json;
 }
@@ -75,18 +76,22 @@ PointNumbers NumbersOf(const PointOutcome& point, bool evaluated) {
 std::string SweepJson(const Grid& grid, const std::vector<PointOutcome>& points) {
   Json list = Json::array();
   for (const PointOutcome& point : points) {
-    list.push_back(JsonOf(point, NumbersOf(point, grid.eval_episodes > 0)));
+    list.push_back(JsonOf(point, NumbersOf(point, grid.eval.episodes > 0)));
   }
-  const Json json{{"grid", grid.file.string()},          {"config", grid.config.string()},
-                  {"simulated", grid.simulate},          {"seeds", grid.seeds},
-                  {"eval_episodes", grid.eval_episodes}, {"points", list}};
+  const Json json{{"grid", grid.file.string()},
+                  {"config", grid.config.string()},
+                  {"simulated", grid.simulate},
+                  {"seeds", grid.seeds},
+                  {"eval_episodes", grid.eval.episodes},
+                  {"eval_greedy", grid.eval.greedy},
+                  {"points", list}};
   // Paths and error lines of runs may contain invalid UTF-8.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string SweepTable(const Grid& grid, const std::vector<PointOutcome>& points) {
   // 1. The first column is as wide as the longest name.
-  const bool evaluated = grid.eval_episodes > 0;
+  const bool evaluated = grid.eval.episodes > 0;
   std::size_t width = 5;
   for (const PointOutcome& point : points) width = std::max(width, point.name.size());
   constexpr std::string_view kRow = "{:<{}}  {:>8}  {:>9}  {:>9}  {:>9}  {:>9}\n";
@@ -105,8 +110,9 @@ std::string SweepTable(const Grid& grid, const std::vector<PointOutcome>& points
                          rate ? Rounded(*rate) : "-");
   }
   // 3. The kind of return, below the table.
-  table += evaluated ? fmt::format("Returns of the final weights, {} episodes a run.\n",
-                                   Grouped(static_cast<std::uint64_t>(grid.eval_episodes)))
+  table += evaluated ? fmt::format("Returns of the final weights, {} episodes a run{}.\n",
+                                   Grouped(static_cast<std::uint64_t>(grid.eval.episodes)),
+                                   grid.eval.greedy ? ", played greedily" : "")
                      : "Returns of the last 100 training episodes of each run.\n";
   return table + (grid.simulate ? "Simulated: steps per second of virtual time.\n" : "");
 }
@@ -136,7 +142,7 @@ std::string RunLine(const Grid& grid, const std::vector<Run>& runs, const Run& r
   const RunOutcome& outcome = run.outcome;
   if (outcome.state == results::RunState::kFailed)
     return fmt::format("{} failed: {}", who, outcome.error);
-  const std::optional<double> score = outcome.Score(grid.eval_episodes > 0);
+  const std::optional<double> score = outcome.Score(grid.eval.episodes > 0);
   return fmt::format("{}: {}, {} steps/s{}, {}", who,
                      score ? "return " + results::Decimals(*score) : "no return",
                      Rounded(outcome.summary->steps_per_second),

@@ -49,16 +49,17 @@ void Look(const Grid& grid, Run& run) {
   run.outcome.state = results::RunState::kUnfinished;
   if (run.todo != Todo::kNothing) return;
   run.outcome.state = results::RunState::kFinished;
-  if (grid.eval_episodes > 0) run.outcome.eval = results::ReadFinalEval(run.dir);
+  if (grid.eval.episodes > 0) run.outcome.eval = results::ReadFinalEval(run.dir);
 }
 
 // Moves a run that cannot be resumed to DIR/old. Returns its new directory.
 fs::path MoveAside(const Grid& grid, const Run& run) {
   if (const std::optional<results::FinalEval> eval = results::ReadFinalEval(run.dir)) {
-    throw UserError(
-        fmt::format("it was evaluated with {} episodes, and its weights are gone or damaged: set "
-                    "eval_episodes = {}, or move {} away to train it again",
-                    eval->episodes, eval->episodes, run.dir.string()));
+    throw UserError(fmt::format(
+        "it was evaluated with {} episodes{}, and its weights are gone or damaged: "
+        "set eval_episodes = {} and eval_greedy = {}, or move {} away to train it again",
+        eval->played.episodes, eval->played.greedy ? ", greedily" : "", eval->played.episodes,
+        eval->played.greedy, run.dir.string()));
   }
   const fs::path aside =
       results::CreateRunDir(grid.dir / "old" / run.outcome.dir, /*may_number=*/true);
@@ -126,15 +127,15 @@ void Job::Signal(int signal) {
 // ---- The runs
 
 RunFacts ReadRunFacts(const fs::path& run_dir, const learner::RunGoal& goal,
-                      std::int64_t episodes) {
+                      const results::EvalPlan& plan) {
   RunFacts facts{.there = !results::IsUnused(run_dir)};
   if (!facts.there) return facts;
   const std::optional<results::RunResult> result = results::ReadSummary(run_dir);
   const learner::RunStatus summary = result.value_or(results::RunResult{}).training;
   const bool complete = result && goal.Reached(summary) && !summary.checkpoint.empty();
   const std::optional<results::FinalEval> eval = results::ReadFinalEval(run_dir);
-  facts.evaluated = episodes == 0 || (complete && eval && eval->episodes == episodes &&
-                                      eval->checkpoint == summary.checkpoint);
+  facts.evaluated = plan.episodes == 0 || (complete && eval && eval->played == plan &&
+                                           eval->checkpoint == summary.checkpoint);
   facts.finished =
       complete && (facts.evaluated || results::IsCheckpointOf(run_dir / summary.checkpoint,
                                                               std::min(goal.steps, summary.steps)));
@@ -261,14 +262,17 @@ fs::path MakeReady(const Grid& grid, Run& run) {
 }
 
 Todo WhatIsLeft(const Grid& grid, const Run& run) {
-  return WhatIsLeft(ReadRunFacts(run.dir, learner::GoalOf(run.point.config), grid.eval_episodes));
+  return WhatIsLeft(ReadRunFacts(run.dir, learner::GoalOf(run.point.config), grid.eval));
 }
 
 std::vector<std::string> Arguments(const Grid& grid, const Run& run) {
   if (run.todo == Todo::kResume) return {"train", "--resume", run.dir.string()};
   if (run.todo == Todo::kEvaluate) {
-    return {"eval", (run.dir / run.outcome.summary->checkpoint).string(), "--json", "--episodes",
-            std::to_string(grid.eval_episodes)};
+    std::vector<std::string> arguments = {
+        "eval", (run.dir / run.outcome.summary->checkpoint).string(), "--json", "--episodes",
+        std::to_string(grid.eval.episodes)};
+    if (grid.eval.greedy) arguments.push_back("--greedy");
+    return arguments;
   }
   return {grid.simulate ? "simulate" : "train",
           ConfigOf(grid, run.point).string(),

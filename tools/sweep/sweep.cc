@@ -214,7 +214,7 @@ class Sweep {
     }
     // 4. Finish the run, leave it unfinished after a stop, evaluate it, or fail it.
     if (problem.empty() && next == Todo::kNothing) {
-      if (grid_.eval_episodes > 0) run.outcome.eval = results::ReadFinalEval(run.dir);
+      if (grid_.eval.episodes > 0) run.outcome.eval = results::ReadFinalEval(run.dir);
       Finish(run);
     } else if (stopping_ms_) {
       run.outcome.state = results::RunState::kUnfinished;

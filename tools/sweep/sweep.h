@@ -95,14 +95,14 @@ struct RunFacts {
   bool there = false;      // the directory exists and is not empty
   bool finished = false;   // come to its goal, and every file still needed is there
   bool resumable = false;  // has a configuration and a valid checkpoint
-  bool evaluated = false;  // by this sweep's number of episodes, or none is wanted
+  bool evaluated = false;  // as this sweep does it, or none is wanted
   friend bool operator==(const RunFacts&, const RunFacts&) = default;
 };
 
-// Reads the facts of a run that wants to come to `goal` and is evaluated over `episodes` (0: not
-// evaluated). A finished run needs its final checkpoint only until it is evaluated.
+// Reads the facts of a run that wants to come to `goal` and is evaluated by `plan`. A finished run
+// needs its final checkpoint only until it is evaluated.
 RunFacts ReadRunFacts(const std::filesystem::path& run_dir, const learner::RunGoal& goal,
-                      std::int64_t episodes);
+                      const results::EvalPlan& plan);
 
 enum class Todo : std::uint8_t {
   kBegin,

@@ -95,11 +95,12 @@ TEST(DataTest, CsvHasAHeadAndALineForEachRun) {
   EXPECT_THAT(csv,
               StartsWith("part,group,run,state,counts,simulated,env,seed,staleness.bound,steps,"
                          "updates,episodes,seconds,steps_per_second,training_return,"
-                         "last_eval_return,final_eval_return,final_eval_episodes,score,reached,"
+                         "last_eval_return,final_eval_return,final_eval_episodes,"
+                         "final_eval_greedy,score,reached,"
                          "steps_to_score,seconds_to_score,gradients_applied,gradients_dropped,"
                          "staleness_mean,staleness_max,staleness_histogram,remarks\n"
                          "real,bound = 0,runs/b0-1,finished,true,false,catch,1,0,100,0,0,2.0,"
-                         "50.0,8.0,,,,6.0,true,75.0,1.5,100,0,0.5,2,60 30 10,\n"));
+                         "50.0,8.0,,,,,6.0,true,75.0,1.5,100,0,0.5,2,60 30 10,\n"));
   EXPECT_EQ(std::ranges::count(csv, '\n'), 4);
 }
 

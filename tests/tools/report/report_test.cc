@@ -144,7 +144,7 @@ TEST_F(ReportTest, ARunThatWasNotEvaluatedIsSaidToBeSo) {
   WriteSeeds("4", 3);
   for (const char* run : {"runs/b4-1", "runs/b4-2"}) {
     results::WriteFinalEval(
-        dir_ / run, {.checkpoint = "checkpoints/a", .episodes = 5, .mean_return = 2, .std = 0});
+        dir_ / run, {.checkpoint = "checkpoints/a", .played = {5}, .mean_return = 2, .std = 0});
   }
   dir_.Write("runs/sweep.json", R"({"points": [{"runs": [
       {"dir": "b4-1", "error": null}, {"dir": "b4-2", "error": null},

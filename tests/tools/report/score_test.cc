@@ -11,6 +11,7 @@ namespace starling::report {
 namespace {
 
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -39,12 +40,16 @@ TEST(MeasureTest, TheBestThatEveryFinishedRunHas) {
   EXPECT_EQ(MeasureFor(runs), Measure::kLastEval);
   EXPECT_EQ(ScoreOf(runs[0], Measure::kLastEval), 4);
   for (int i : {0, 1})
-    runs[static_cast<std::size_t>(i)].final_eval = results::FinalEval{"c", 20, 7.5, 1};
+    runs[static_cast<std::size_t>(i)].final_eval = results::FinalEval{"c", {20}, 7.5, 1};
   EXPECT_EQ(MeasureFor(runs), Measure::kFinalEval);
   EXPECT_EQ(ScoreOf(runs[0], Measure::kFinalEval), 7.5);
   EXPECT_THAT(InWords(Measure::kFinalEval, runs), HasSubstr("of 20 episodes"));
-  runs[1].final_eval->episodes = 100;
+  runs[1].final_eval->played.episodes = 100;
   EXPECT_THAT(InWords(Measure::kFinalEval, runs), HasSubstr("of 20 to 100 episodes"));
+  runs[1].final_eval->played.greedy = true;
+  EXPECT_THAT(InWords(Measure::kFinalEval, runs), EndsWith("played, some greedily, some not"));
+  runs[0].final_eval->played.greedy = true;
+  EXPECT_THAT(InWords(Measure::kFinalEval, runs), EndsWith("played greedily"));
   EXPECT_EQ(MeasureFor({{}}), Measure::kTraining);
 }
 
@@ -52,7 +57,7 @@ TEST(MeasureTest, WhoeverKeepsTheOthersFromABetterOneIsNamed) {
   std::vector<results::LoadedRun> runs = {Scored(1), Scored(2), Scored(3)};
   EXPECT_EQ(WhyNoBetter(Measure::kTraining, runs), "");
   runs[1].dir = "runs/b";
-  runs[0].final_eval = runs[2].final_eval = results::FinalEval{"c", 20, 7.5, 1};
+  runs[0].final_eval = runs[2].final_eval = results::FinalEval{"c", {20}, 7.5, 1};
   EXPECT_EQ(WhyNoBetter(MeasureFor(runs), runs),
             "1 of 3 finished runs has no final_eval.json (runs/b), so that every run is judged by "
             "the mean return of its last 100 training episodes.");

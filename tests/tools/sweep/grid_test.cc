@@ -46,7 +46,7 @@ TEST_F(GridTest, DefaultsAreThreeSeedsOneAtATime) {
   EXPECT_EQ(grid.dir, "sweeps/mine");
   EXPECT_EQ(grid.at_once, 1);
   EXPECT_THAT(grid.seeds, ElementsAre(1, 2, 3));
-  EXPECT_EQ(grid.eval_episodes, 100);
+  EXPECT_EQ(grid.eval, (results::EvalPlan{100, false}));
   ASSERT_THAT(grid.points, SizeIs(1));
   EXPECT_EQ(grid.points[0].name, "base");
   EXPECT_EQ(grid.points[0].config.env.name, "catch");
@@ -55,12 +55,13 @@ TEST_F(GridTest, DefaultsAreThreeSeedsOneAtATime) {
 // Two bounds and two rates are four points, the last key fastest; [set] precedes [grid].
 TEST_F(GridTest, PointsAreTheProductInTheOrderOfTheFile) {
   const Grid grid = Read(
-      "config = \"catch.toml\"\nat_once = 2\nseeds = [7]\neval_episodes = 0\ndir = \"there\"\n"
+      "config = \"catch.toml\"\nat_once = 2\nseeds = [7]\neval_episodes = 0\neval_greedy = true\n"
+      "dir = \"there\"\n"
       "[set]\nrun.steps = 500\n"
       "[grid]\nstaleness.bound = [4, \"unbounded\"]\noptimizer.lr = [1e-3, 0.01]\n");
   EXPECT_EQ(grid.at_once, 2);
   EXPECT_THAT(grid.seeds, ElementsAre(7));
-  EXPECT_EQ(grid.eval_episodes, 0);
+  EXPECT_EQ(grid.eval, (results::EvalPlan{0, true}));
   EXPECT_EQ(grid.dir, "there");
   std::vector<std::string> names;
   for (const GridPoint& point : grid.points) names.push_back(point.name);
@@ -141,7 +142,7 @@ TEST_F(GridTest, EveryMistakeOfAGridIsALineInTheOrderOfTheFile) {
                     "staleness.on_exceed = [\"wait\", \"wiat\"]\n"
                     "loss.gamma = 0.9\n"),
             "mine.toml:2:1: unknown key seed; keys of a grid: config, dir, at_once, "
-            "simulate, seeds, eval_episodes, set, grid; did you mean \"seeds\"?\n"
+            "simulate, seeds, eval_episodes, eval_greedy, set, grid; did you mean \"seeds\"?\n"
             "mine.toml:3:11: at_once = 0 is not allowed; allowed: an integer from 1 to 64\n"
             "mine.toml:4:13: a seed = -1 is not allowed; allowed: an integer from 0 to "
             "9223372036854775807\n"
@@ -210,6 +211,8 @@ TEST_F(GridTest, EveryMistakeIsLocated) {
         "3:10: a seed = 1.5 is not allowed; allowed: an integer from 0",
         "4:17: eval_episodes = -1 is not allowed; allowed: an integer from 0 to 10000000"},
        3},
+      {"eval_greedy = 1\n", {"2:15: eval_greedy = 1 is not allowed; allowed: true, false"}},
+      {"[eval_greedy]\nx = 1\n", {"is not allowed; allowed: true, false"}},
       {"dir = \"~/sweeps\"\n", {"2:7: dir = "}},
       {"dir = \"a\\nb\"\n", {"2:7: dir = "}},
   };

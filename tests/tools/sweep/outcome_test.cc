@@ -22,7 +22,7 @@ RunOutcome Done(std::uint64_t seed, double training, double evaluation, double r
           .state = results::RunState::kFinished,
           .summary = summary,
           .eval = results::FinalEval{
-              .checkpoint = "checkpoints/a", .episodes = 10, .mean_return = evaluation, .std = 1}};
+              .checkpoint = "checkpoints/a", .played = {10}, .mean_return = evaluation, .std = 1}};
 }
 
 PointOutcome Point() {
@@ -41,7 +41,7 @@ Grid SomeGrid(std::int64_t episodes) {
           .dir = "sweeps/g",
           .at_once = 1,
           .seeds = {1, 2, 3, 4, 5},
-          .eval_episodes = episodes,
+          .eval = {.episodes = episodes},
           .points = {}};
 }
 

@@ -103,7 +103,8 @@ TEST_F(SweepTest, AnEvaluatedRunWhoseWeightsAreGoneIsNotTrainedAgain) {
   WriteOneRun(/*eval_episodes=*/5);
   EXPECT_THAT(LogOf(kExitFailed),
               HasSubstr("bound=4 seed 1 failed: it was evaluated with 3 episodes, and "
-                        "its weights are gone or damaged: set eval_episodes = 3"));
+                        "its weights are gone or damaged: set eval_episodes = 3 and "
+                        "eval_greedy = false, or move"));
   EXPECT_TRUE(std::filesystem::exists(dir_ / "sweeps/bounds/bound=4/seed-1/final_eval.json"));
 }
 

@@ -84,6 +84,15 @@ TEST_F(SweepTest, ATrainedRunIsEvaluatedOnly) {
   dir_.Write("script.learner", "exit 1");  // no run is started
   LogOf(kExitDone);
   EXPECT_EQ(SweepJson()["points"][0]["runs"][0]["evaluation"]["episodes"], 3);
+  EXPECT_EQ(SweepJson()["points"][0]["runs"][0]["evaluation"]["greedy"], false);
+
+  // Greedy play is another evaluation of the same weights.
+  WriteGrid("[1]", 3, "eval_greedy = true\n[grid]\nstaleness.bound = [4]\n");
+  const Finished greedy = Sweep();
+  EXPECT_EQ(greedy.status, kExitDone) << greedy.err;
+  EXPECT_THAT(greedy.out, HasSubstr("3 episodes a run, played greedily.\n"));
+  EXPECT_EQ(SweepJson()["points"][0]["runs"][0]["evaluation"]["greedy"], true);
+  EXPECT_THAT(Sweep().err, HasSubstr("; 1 done already\n"));
 }
 
 // Runs train the configuration that was checked, even if the file changes afterwards.

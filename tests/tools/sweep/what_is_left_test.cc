@@ -53,33 +53,33 @@ class ReadRunFactsTest : public testing::Test {
 };
 
 TEST_F(ReadRunFactsTest, NoDirectoryOrAnEmptyOne) {
-  EXPECT_EQ(ReadRunFacts(run_, {100}, 10), RunFacts{});
+  EXPECT_EQ(ReadRunFacts(run_, {100}, {10}), RunFacts{});
   std::filesystem::create_directory(run_);
-  EXPECT_EQ(ReadRunFacts(run_, {100}, 10), RunFacts{});
+  EXPECT_EQ(ReadRunFacts(run_, {100}, {10}), RunFacts{});
   dir_.Write("run/.probe.17.0.tmp", "");
-  EXPECT_EQ(ReadRunFacts(run_, {100}, 10), RunFacts{}) << "of a start that was killed";
+  EXPECT_EQ(ReadRunFacts(run_, {100}, {10}), RunFacts{}) << "of a start that was killed";
 }
 
 TEST_F(ReadRunFactsTest, FinishedIsAllStepsAndWeightsToEvaluate) {
   WriteSummary(100);
-  EXPECT_FALSE(ReadRunFacts(run_, {100}, 10).finished) << "its checkpoint is gone";
-  EXPECT_EQ(ReadRunFacts(run_, {100}, 0),
+  EXPECT_FALSE(ReadRunFacts(run_, {100}, {10}).finished) << "its checkpoint is gone";
+  EXPECT_EQ(ReadRunFacts(run_, {100}, {0}),
             (RunFacts{.there = true, .finished = true, .evaluated = true}))
       << "nobody needs it";
   dir_.Write("run/checkpoints/last", "");
-  EXPECT_FALSE(ReadRunFacts(run_, {100}, 10).finished) << "it is damaged";
+  EXPECT_FALSE(ReadRunFacts(run_, {100}, {10}).finished) << "it is damaged";
   WriteSummary(100, 100);
-  EXPECT_EQ(ReadRunFacts(run_, {100}, 10), (RunFacts{.there = true, .finished = true}));
-  EXPECT_FALSE(ReadRunFacts(run_, {101}, 10).finished);
+  EXPECT_EQ(ReadRunFacts(run_, {100}, {10}), (RunFacts{.there = true, .finished = true}));
+  EXPECT_FALSE(ReadRunFacts(run_, {101}, {10}).finished);
 }
 
 TEST_F(ReadRunFactsTest, ARunThatEndedByItsScoreIsFinished) {
   WriteSummary(60, 60);
-  EXPECT_EQ(ReadRunFacts(run_, {.steps = 100, .until_return = -1}, 10),
+  EXPECT_EQ(ReadRunFacts(run_, {.steps = 100, .until_return = -1}, {10}),
             (RunFacts{.there = true, .finished = true}));
-  EXPECT_FALSE(ReadRunFacts(run_, {.steps = 100, .until_return = -0.5}, 10).finished);
+  EXPECT_FALSE(ReadRunFacts(run_, {.steps = 100, .until_return = -0.5}, {10}).finished);
   WriteSummary(60, 50);
-  EXPECT_FALSE(ReadRunFacts(run_, {.steps = 100, .until_return = -1}, 10).finished)
+  EXPECT_FALSE(ReadRunFacts(run_, {.steps = 100, .until_return = -1}, {10}).finished)
       << "its last weights could not be saved";
 }
 
@@ -87,31 +87,32 @@ TEST_F(ReadRunFactsTest, ARunThatEndedByItsScoreIsFinished) {
 TEST_F(ReadRunFactsTest, WithOldWeightsItIsNotFinished) {
   dir_.Write("run/config.toml", ToToml(config_));
   WriteSummary(100, 50);
-  EXPECT_EQ(ReadRunFacts(run_, {100}, 10), (RunFacts{.there = true, .resumable = true}));
+  EXPECT_EQ(ReadRunFacts(run_, {100}, {10}), (RunFacts{.there = true, .resumable = true}));
 }
 
 TEST_F(ReadRunFactsTest, EvaluatedIsThatCheckpointWithSoManyEpisodes) {
   WriteSummary(100);
-  EXPECT_FALSE(ReadRunFacts(run_, {100}, 10).evaluated);
+  EXPECT_FALSE(ReadRunFacts(run_, {100}, {10}).evaluated);
   results::WriteFinalEval(
-      run_, {.checkpoint = "checkpoints/last", .episodes = 10, .mean_return = 1, .std = 0});
-  EXPECT_EQ(ReadRunFacts(run_, {100}, 10),
+      run_, {.checkpoint = "checkpoints/last", .played = {10}, .mean_return = 1, .std = 0});
+  EXPECT_EQ(ReadRunFacts(run_, {100}, {10}),
             (RunFacts{.there = true, .finished = true, .evaluated = true}))
       << "whatever has become of the checkpoint";
-  EXPECT_FALSE(ReadRunFacts(run_, {100}, 20).evaluated);
+  EXPECT_FALSE(ReadRunFacts(run_, {100}, {20}).evaluated);
+  EXPECT_FALSE(ReadRunFacts(run_, {100}, {.episodes = 10, .greedy = true}).evaluated);
   results::WriteFinalEval(
-      run_, {.checkpoint = "checkpoints/old", .episodes = 10, .mean_return = 1, .std = 0});
-  EXPECT_FALSE(ReadRunFacts(run_, {100}, 10).evaluated);
+      run_, {.checkpoint = "checkpoints/old", .played = {10}, .mean_return = 1, .std = 0});
+  EXPECT_FALSE(ReadRunFacts(run_, {100}, {10}).evaluated);
 }
 
 TEST_F(ReadRunFactsTest, ResumableIsAConfigurationAndAGoodCheckpoint) {
   dir_.Write("run/config.toml", ToToml(config_));
-  EXPECT_FALSE(ReadRunFacts(run_, {100}, 0).resumable);
+  EXPECT_FALSE(ReadRunFacts(run_, {100}, {0}).resumable);
   WriteCheckpoint(50);
-  EXPECT_TRUE(ReadRunFacts(run_, {100}, 0).resumable);
+  EXPECT_TRUE(ReadRunFacts(run_, {100}, {0}).resumable);
   const auto checkpoint = learner::ListCheckpoints(run_ / "checkpoints").front();
   std::filesystem::resize_file(checkpoint, 100);
-  EXPECT_FALSE(ReadRunFacts(run_, {100}, 0).resumable) << "damaged";
+  EXPECT_FALSE(ReadRunFacts(run_, {100}, {0}).resumable) << "damaged";
 }
 
 TEST_F(ReadRunFactsTest, DifferencesNameTheKeyAndBothValues) {
@@ -174,7 +175,7 @@ TEST_F(OursTest, ARunThatNobodyKnowsTheConfigurationOf) {
 TEST(FinalEvalTest, WhatIsWrittenIsRead) {
   const TempDir dir;
   const results::FinalEval eval{
-      .checkpoint = "checkpoints/a", .episodes = 20, .mean_return = 1.5, .std = 0.25};
+      .checkpoint = "checkpoints/a", .played = {20, true}, .mean_return = 1.5, .std = 0.25};
   EXPECT_FALSE(results::ReadFinalEval(dir.path()));
   results::WriteFinalEval(dir.path(), eval);
   EXPECT_EQ(results::ReadFinalEval(dir.path()), eval);
@@ -186,8 +187,11 @@ TEST(FinalEvalTest, OfALineOfOutput) {
   const auto eval = results::ParseEvalOutput(R"({"mean_return":2.5,"std":0.5,"episodes":10})", "a");
   ASSERT_TRUE(eval);
   EXPECT_EQ(*eval, (results::FinalEval{
-                       .checkpoint = "a", .episodes = 10, .mean_return = 2.5, .std = 0.5}));
+                       .checkpoint = "a", .played = {10}, .mean_return = 2.5, .std = 0.5}));
+  const char* greedy = R"({"mean_return":2.5,"std":0.5,"episodes":10,"greedy":true})";
+  EXPECT_EQ(results::ParseEvalOutput(greedy, "a")->played, (results::EvalPlan{10, true}));
   for (const char* line : {"12:34:56.789 info  playing x", "{\"episodes\": 10}", "3",
+                           R"({"mean_return":2.5,"std":0.5,"episodes":10,"greedy":"no"})",
                            R"({"mean_return":1e300,"std":0.5,"episodes":10})"}) {
     EXPECT_FALSE(results::ParseEvalOutput(line, "a")) << line;
   }
