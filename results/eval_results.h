@@ -95,7 +95,7 @@ std::optional<FinalEval> ReadFinalEval(const std::filesystem::path& run_dir);
 void WriteFinalEval(const std::filesystem::path& run_dir, const FinalEval& eval);
 
 // Parses the output of `starling eval --json`, {"mean_return", "std", "episodes", "greedy"}. Returns
-// nullopt if `line` is no such object; without "greedy" (before November 2026) actions were drawn.
+// nullopt if `line` is no such object; without "greedy", as once, actions were drawn.
 // `checkpoint` is the one that was evaluated.
 std::optional<FinalEval> ParseEvalOutput(std::string_view line, const std::string& checkpoint);
 
