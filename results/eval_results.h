@@ -94,9 +94,9 @@ std::optional<FinalEval> ReadFinalEval(const std::filesystem::path& run_dir);
 // Throws std::system_error.
 void WriteFinalEval(const std::filesystem::path& run_dir, const FinalEval& eval);
 
-// Parses what `starling eval --json` prints: {"mean_return", "std", "episodes", "greedy"}. Without
-// "greedy" (files of earlier versions) actions were drawn. Returns nullopt if `line` is no such
-// object. `checkpoint` is the one that was evaluated.
+// Parses a line that `starling eval --json` prints. It is an object with the keys "mean_return",
+// "std", "episodes" and "greedy". Earlier versions wrote no "greedy": they drew their actions.
+// Returns nullopt if `line` is no such object. `checkpoint` is the one that was evaluated.
 std::optional<FinalEval> ParseEvalOutput(std::string_view line, const std::string& checkpoint);
 
 // Keeps the result that is among the lines printed by an evaluation of `checkpoint`. Returns "", or
