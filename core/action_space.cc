@@ -6,14 +6,17 @@
 
 namespace starling {
 
-void CheckAction(const ActionSpace& space, std::span<const std::int32_t> words, int env) {
-  CHECK(words.size() == static_cast<std::size_t>(space.width()), "{} words", words.size());
-  for (std::size_t k = 0; k < words.size(); ++k) {
-    if (space.box()) {
-      CHECK(std::isfinite(FloatOf(words[k])), "action {} of env {}", FloatOf(words[k]), env);
-    } else {
-      CHECK(words[k] >= 0 && words[k] < space.counts[k], "action {} of env {}, not in [0, {})",
-            words[k], env, space.counts[k]);
+void CheckActions(const ActionSpace& space, std::span<const std::int32_t> words, int first) {
+  const auto width = static_cast<std::size_t>(space.width());
+  CHECK(words.size() % width == 0, "{} words of {} each", words.size(), width);
+  for (int env = first; !words.empty(); words = words.subspan(width), ++env) {
+    for (std::size_t k = 0; k < width; ++k) {
+      if (space.box()) {
+        CHECK(std::isfinite(FloatOf(words[k])), "action {} of env {}", FloatOf(words[k]), env);
+      } else {
+        CHECK(words[k] >= 0 && words[k] < space.counts[k], "action {} of env {}, not in [0, {})",
+              words[k], env, space.counts[k]);
+      }
     }
   }
 }

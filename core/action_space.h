@@ -80,8 +80,9 @@ HOST_DEVICE inline float IntoBounds(float u, float low, float high, ActionBounds
 constexpr std::int32_t WordOf(float value) { return std::bit_cast<std::int32_t>(value); }
 constexpr float FloatOf(std::int32_t word) { return std::bit_cast<float>(word); }
 
-// CHECKs that `words` (width()) are an action of `space`, which env `env` is asked for.
-void CheckAction(const ActionSpace& space, std::span<const std::int32_t> words, int env);
+// CHECKs that `words` (n, width()) are actions of `space`, which env `first` and those behind it are
+// asked for.
+void CheckActions(const ActionSpace& space, std::span<const std::int32_t> words, int first);
 
 // Draws an action: values uniformly (of those that `mask` allows, if it is not empty; of all where
 // it allows none), coordinates uniformly in [-1, 1].

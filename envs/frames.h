@@ -205,7 +205,7 @@ class FramesHere : public FrameEnvs {
     for (int i = 0; i < size(); ++i) {
       const auto command = commands.subspan(i * width, width);
       if (command[0] == kSkip) continue;
-      if (command[0] != kReset) CheckAction(spec_.env.actions, command, i);
+      if (command[0] != kReset) CheckActions(spec_.env.actions, command, i);
       results_[i] = Obey(i, command, frames);
     }
   }

@@ -113,12 +113,11 @@ class VecGame final : public VecEnv {
               observations.size() == seats_.size() * spec_.row(),
           "{} words of actions, {} observed values, {} rewards, {} terminals for {} envs",
           actions_.size(), observations.size(), rewards.size(), terminals.size(), seats_.size());
+    CheckActions(spec_.actions, actions_, 0);
     float* row = observations.data();
     for (int i = 0; i < size(); ++i, row += spec_.row()) {
-      const auto words = actions_.subspan(i * kWidth, kWidth);
-      CheckAction(spec_.actions, words, i);
       Seat<G>& seat = seats_[i];
-      const Outcome outcome = seat.Play(ActionFrom<G>(words.data()));
+      const Outcome outcome = seat.Play(ActionFrom<G>(&actions_[i * kWidth]));
       rewards[i] = outcome.reward;
       terminals[i] = static_cast<std::uint8_t>(outcome.end());
       // An episode that ended is reported and reset before anything is observed.

@@ -169,7 +169,7 @@ void WorkerEnvs::Ask(int i, std::span<const std::int32_t> asked, int frames) {
     row[0] = kReset;
     return;
   }
-  CheckAction(spec_.env.actions, asked, i);
+  CheckActions(spec_.env.actions, asked, i);
   CHECK(env.running, "an action of env {}, which is over", i);
   if (env.lost) {
     CutOne(env);

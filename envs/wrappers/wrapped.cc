@@ -96,9 +96,7 @@ void WrappedEnv::StepAsync(std::span<const std::int32_t> actions) {
   CHECK(actions.size() == envs_.size() * width, "{} words of actions for {} envs", actions.size(),
         envs_.size());
   truncated_.clear();
-  for (const EnvState& env : envs_) {
-    CheckAction(spec_.actions, actions.subspan(env.index * width, width), env.index);
-  }
+  CheckActions(spec_.actions, actions, 0);
   frames_->AdvanceAsync(spec_.actions.box() ? Bounded(actions) : actions, frames_->repeat().frames);
 }
 

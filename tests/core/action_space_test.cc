@@ -68,7 +68,7 @@ TEST(RandomActionTest, TakesEachAllowedValue) {
   for (int i = 0; i < 400; ++i) {
     std::vector<std::int32_t> words(2);
     RandomAction(space, mask, stream, words);
-    CheckAction(space, words, 0);
+    CheckActions(space, words, 0);
     ++taken[static_cast<std::size_t>(words[0])];
     ++taken[static_cast<std::size_t>(4 + words[1])];
   }
@@ -81,7 +81,7 @@ TEST(RandomActionTest, AMaskThatAllowsNothingIsNone) {
   RandomStream stream;
   std::vector<std::int32_t> words(1);
   RandomAction(ActionSpace::Choice(3), std::vector<float>{0, 0, 0}, stream, words);
-  CheckAction(ActionSpace::Choice(3), words, 0);
+  CheckActions(ActionSpace::Choice(3), words, 0);
 }
 
 TEST(RandomActionTest, FillsABox) {
@@ -94,10 +94,10 @@ TEST(RandomActionTest, FillsABox) {
   }
 }
 
-TEST(CheckActionDeathTest, RefusesWhatIsNoAction) {
-  const std::vector<std::int32_t> choices{0, 2}, broken{WordOf(static_cast<float>(NAN))};
-  EXPECT_DEATH(CheckAction(ActionSpace::Choices({3, 2}), choices, 7), "action 2 of env 7");
-  EXPECT_DEATH(CheckAction(ActionSpace::Box({0}, {1}), broken, 7), "action nan of env 7");
+TEST(CheckActionsDeathTest, RefusesWhatIsNoAction) {
+  const std::vector<std::int32_t> choices{2, 1, 0, 2}, broken{WordOf(static_cast<float>(NAN))};
+  EXPECT_DEATH(CheckActions(ActionSpace::Choices({3, 2}), choices, 7), "action 2 of env 8");
+  EXPECT_DEATH(CheckActions(ActionSpace::Box({0}, {1}), broken, 7), "action nan of env 7");
 }
 
 }  // namespace
