@@ -80,8 +80,8 @@ HOST_DEVICE inline float IntoBounds(float u, float low, float high, ActionBounds
 constexpr std::int32_t WordOf(float value) { return std::bit_cast<std::int32_t>(value); }
 constexpr float FloatOf(std::int32_t word) { return std::bit_cast<float>(word); }
 
-// CHECKs that `words` (n, width()) are actions of `space`, which env `first` and the n - 1 behind it
-// are asked for.
+// CHECKs that `words` (n, width()) are actions of `space`, those of env `first` and of the n - 1
+// envs behind it.
 void CheckActions(const ActionSpace& space, std::span<const std::int32_t> words, int first);
 
 // Draws an action: values uniformly (of those that `mask` allows, if it is not empty; of all where
