@@ -44,9 +44,11 @@ bool LearnerClient::Push(const wire::Grant& grant, const wire::SnapshotMeta& met
   body.use = grant.use;
   body.played = played;
   body.buffer = session.space.buffer();
-  // If the next grant will be waited for, so will its weights.
+  // If the next grant will be waited for, so will its weights. The next gradient of an unroll
+  // computes on newer ones in any case.
   const bool waits = session.grants.empty() || session.far_grants > 0;
-  body.weights = !session.reader && waits ? 1 : 0;
+  const bool reuses = session.config.reuses_data();
+  body.weights = !session.reader && (waits || reuses) ? 1 : 0;
   body.wait_us = std::exchange(wait_us_, 0);
   body.refresh_us = std::exchange(refresh_us_, 0);
   body.push_us = std::exchange(push_us_, 0);
@@ -66,7 +68,11 @@ bool LearnerClient::Push(const wire::Grant& grant, const wire::SnapshotMeta& met
   ++session.unanswered;
   session.deadlines.answer = clock_.NowMs() + session.AnswerMs();
   push_us_ = UsSince(begin);
-  return Pump(0);
+  if (!Pump(0)) return false;
+  if (session.shards && reuses && !session.grants.empty()) {
+    session.shards->Prefetch(session.grants.back().version);
+  }
+  return true;
 }
 
 bool LearnerClient::PushSlices(std::uint64_t sequence, std::uint64_t base,
@@ -278,7 +284,8 @@ void LearnerClient::Lose(const std::string& why) {
 }
 
 std::int64_t LearnerClient::Session::AnswerMs() const {
-  const std::int64_t lives = config.reuses_data() ? 3 : 2;  // of a grant
+  // An update may wait for all grants of another actor, and that for its own.
+  const std::int64_t lives = config.updates.in_flight + (config.reuses_data() ? 2 : 1);
   return Ms(config.wire.timeout_s) + lives * Ms(config.staleness.deadline_s);
 }
 

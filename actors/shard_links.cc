@@ -66,8 +66,8 @@ bool ShardLinks::Refresh(std::uint64_t version, std::span<float> weights,
 }
 
 bool ShardLinks::RefreshOne(Link& link, std::uint64_t version, std::span<float> slice) {
+  if (!link.reader) return Fetched(link, version, slice);
   const bool held = link.meta.term == where_.header.term && link.meta.version >= version;
-  if (!link.reader) return held || Fetched(link, version, slice);
   const auto latest = link.reader->Latest();
   if (held && latest == link.meta.version) return true;  // the held weights are still the newest
   return latest >= version && link.reader->Read(version, slice, link.meta);

@@ -37,8 +37,9 @@ struct PolicyLimits {
   std::int64_t redo_hang_ms = 600'000;
   // From the stop of the run on; all of it stays below five seconds, unless the learner reports
   // that its last checkpoint grows:
-  std::int64_t actor_term_ms = 1500;     // SIGTERM to the actors that are left
-  std::int64_t actor_kill_ms = 3000;     // SIGKILL to them
+  // A learner awaits the last gradients for two seconds, and only then dismisses its actors.
+  std::int64_t actor_term_ms = 2300;     // SIGTERM to the actors that are left
+  std::int64_t actor_kill_ms = 3800;     // SIGKILL to them
   std::int64_t learner_kill_ms = 4200;   // SIGKILL to the learner, after its last progress
   std::int64_t starting_kill_ms = 1000;  // the same before its first status line
   std::int64_t actor_grace_ms = 500;     // from the learner's end to SIGTERM to the actors

@@ -108,7 +108,7 @@ void Engine::Remove(std::uint32_t slot, const std::string& why) {
   const Member* member = roster_.Find(slot);
   CHECK(member != nullptr, "slot {}", slot);
   for (const Grant& grant : pipeline_.judge().RemoveActor(slot)) {
-    const bool sent = sent_ns_.erase(grant.number) == 1;
+    const bool sent = begun_ns_.erase(grant.number) == 1;
     if (sent) journal_.Append(LostRecord{slot, grant.number, LostWhy::kDeath});
     // A run that is not stopped has an update with its gradient, and none without.
     if (sent && options_.exact && pipeline_.ending()) pipeline_.Freeze();
@@ -239,7 +239,10 @@ wire::Outcome Engine::Hold(Received gradient, Member& sender) {
   if (arrival == Arrival::kBelowGrant || arrival == Arrival::kFutureVersion) {
     pipeline_.judge().RevokeGrant(sender.slot, number);
   }
-  if (arrival != Arrival::kNoGrant) sent_ns_.erase(number);
+  if (arrival != Arrival::kNoGrant) {
+    begun_ns_.erase(number);
+    spent_[sender.slot] = std::max(spent_[sender.slot], number);
+  }
   return OutcomeOf(arrival);
 }
 
@@ -260,7 +263,7 @@ void Engine::Count(const wire::Gradient& gradient) {
 // The grant ends without a gradient. Returns false if it was not live.
 bool Engine::Revoke(std::uint32_t slot, std::uint64_t number) {
   if (!pipeline_.judge().RevokeGrant(slot, number)) return false;
-  sent_ns_.erase(number);
+  begun_ns_.erase(number);
   return true;
 }
 
@@ -296,7 +299,7 @@ CheckpointContent Engine::ContentOf(TrainingState state) {
 
 // Grants that were not sent yet are none to an actor.
 bool Engine::AtCut() const {
-  return judge().state().held.empty() && judge().late().empty() && sent_ns_.empty() &&
+  return judge().state().held.empty() && judge().late().empty() && begun_ns_.empty() &&
          std::ranges::all_of(roster_.members(),
                              [](const auto& member) { return member.second.next_use == 0; });
 }
@@ -304,6 +307,7 @@ bool Engine::AtCut() const {
 // ---- grants and answers out
 
 std::vector<Engine::Reply> Engine::TakeReplies(std::int64_t now_ns) {
+  RestartDeadlines(now_ns);
   // 1. Collect and journal the grants whose version is completed.
   for (const Grant& grant : pipeline_.judge().TakeGrants()) unsent_.push_back(grant);
   std::map<std::uint32_t, std::vector<wire::Grant>> grants;  // by slot
@@ -313,7 +317,7 @@ std::vector<Engine::Reply> Engine::TakeReplies(std::int64_t now_ns) {
     granted_ = true;
     const Grant* live = judge().FindGrant(grant.number);
     if (!live || live->slot != grant.slot) return true;  // it has ended; its actor waits for it
-    const bool anew = !sent_ns_.insert_or_assign(grant.number, now_ns).second;
+    const bool anew = !begun_ns_.insert_or_assign(grant.number, now_ns).second;
     if (anew) return true;
     journal_.Append(GrantRecord{grant.slot, grant.number, grant.version});
     roster_.Find(grant.slot)->next_use = (grant.use + 1) % judge().rules().uses;
@@ -343,21 +347,38 @@ std::vector<Engine::Reply> Engine::TakeReplies(std::int64_t now_ns) {
 std::vector<wire::Grant> Engine::SentGrants(std::uint32_t slot) const {
   std::vector<wire::Grant> sent;
   for (const Grant& grant : judge().state().outstanding) {
-    if (grant.slot == slot && sent_ns_.contains(grant.number)) {
+    if (grant.slot == slot && begun_ns_.contains(grant.number)) {
       sent.push_back(ToWire(grant));
     }
   }
   return sent;
 }
 
+// Those of grants that are newer than one that was spent: their actor begins with the next only now.
+void Engine::RestartDeadlines(std::int64_t now_ns) {
+  for (const auto& [slot, newest] : std::exchange(spent_, {})) {
+    for (const Grant& grant : judge().state().outstanding) {
+      if (grant.slot != slot || grant.number < newest) continue;
+      const auto begun = begun_ns_.find(grant.number);
+      if (begun != begun_ns_.end()) begun->second = now_ns;
+    }
+  }
+}
+
+std::optional<std::int64_t> Engine::DeadlineNs(std::uint64_t grant) const {
+  const auto begun = begun_ns_.find(grant);
+  return begun == begun_ns_.end() ? std::nullopt : std::optional(begun->second + deadline_ns_);
+}
+
 std::vector<Grant> Engine::ExpireGrants(std::int64_t now_ns) {
+  RestartDeadlines(now_ns);
   std::vector<Grant> late;
-  for (const auto& [number, sent_ns] : sent_ns_) {
-    if (now_ns - sent_ns >= deadline_ns_) late.push_back(*judge().FindGrant(number));
+  for (const auto& [number, begun_ns] : begun_ns_) {
+    if (now_ns - begun_ns >= deadline_ns_) late.push_back(*judge().FindGrant(number));
   }
   for (const Grant& grant : late) {
     pipeline_.judge().ExpireGrant(grant.slot, grant.number);
-    sent_ns_.erase(grant.number);
+    begun_ns_.erase(grant.number);
     journal_.Append(LostRecord{grant.slot, grant.number, LostWhy::kDeadline});
     ++counters_.deadlines;
   }

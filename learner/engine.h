@@ -164,9 +164,12 @@ class Engine {
   std::vector<Reply> TakeReplies(std::int64_t now_ns);
   // Returns the live grants of `slot` that were sent.
   std::vector<wire::Grant> SentGrants(std::uint32_t slot) const;
-  // Ends every grant that was sent staleness.deadline_s before `now_ns`, and returns them.
+  // Ends every grant whose deadline is not after `now_ns`, and returns them. That is
+  // staleness.deadline_s after it was sent, or after its actor spent an older one: an actor spends
+  // its grants one after the other.
   std::vector<Grant> ExpireGrants(std::int64_t now_ns);
-  std::int64_t deadline_ns() const { return deadline_ns_; }
+  // The deadline of a grant that was sent and has not ended.
+  std::optional<std::int64_t> DeadlineNs(std::uint64_t grant) const;
 
   // ---- state
 
@@ -199,6 +202,7 @@ class Engine {
   wire::Outcome Hold(Received gradient, Member& sender);
   void Count(const wire::Gradient& gradient);
   bool Revoke(std::uint32_t slot, std::uint64_t number);
+  void RestartDeadlines(std::int64_t now_ns);
 
   const Config& config_;
   const EngineOptions options_;
@@ -211,9 +215,11 @@ class Engine {
   JournalWriter journal_;
   Pipeline pipeline_;
 
-  std::vector<Pipeline::Applied> applied_;         // not replied to yet
-  std::vector<Grant> unsent_;                      // their version is not completed yet
-  std::map<std::uint64_t, std::int64_t> sent_ns_;  // live grants, by number: when they were sent
+  std::vector<Pipeline::Applied> applied_;          // not replied to yet
+  std::vector<Grant> unsent_;                       // their version is not completed yet
+  std::map<std::uint64_t, std::int64_t> begun_ns_;  // live grants that were sent, by number: when
+                                                    // their deadline began
+  std::map<std::uint32_t, std::uint64_t> spent_;  // by slot: the newest since the last look at time
   bool granted_ = false;
   RedoPace pace_;
   wire::Gradient newest_{};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -23,6 +24,7 @@ namespace starling::mirror {
 namespace {
 
 constexpr std::int64_t kPollMs = 50;  // longest wait for the applier between two looks
+constexpr double kMaxStopS = 2;       // a supervisor does not wait longer
 
 std::uint32_t Us(std::int64_t ns) { return static_cast<std::uint32_t>(ns / 1000); }
 
@@ -152,11 +154,22 @@ bool Rank::Run() {
   while (!engine_.over()) {
     const std::uint64_t before = engine_.published();
     Turn();
-    // Held gradients are worth another turn, unless that brought no update.
-    if (stopped_ && (engine_.AtCut() || engine_.published() == before)) break;
+    if (stopped_ && MayEnd(before)) break;
   }
   End();
   return engine_.over();
+}
+
+// Whether no further turn would make the last checkpoint a better one. Unrolls that have begun run
+// out, and held gradients are worth another turn, unless the last one brought no update. All ranks
+// agree: `seconds` are those of rank 0.
+bool Rank::MayEnd(std::uint64_t published_before) {
+  if (!stopped_s_) {
+    stopped_s_ = agreed_.seconds;
+    engine_.StopGranting();
+  }
+  return !exact_ || engine_.AtCut() || engine_.published() == published_before ||
+         agreed_.seconds - *stopped_s_ >= kMaxStopS;
 }
 
 void Rank::Turn() {
@@ -171,6 +184,11 @@ void Rank::Turn() {
   CheckSameWeights(reports);
   Receive(reports);
   engine_.Advance();
+  const bool nobody_played = std::ranges::none_of(
+      reports, [](const Report& report) { return report.gradient.has_value(); });
+  // Grants are withheld for a cut, but the last gradient of the unrolls was refused: no update
+  // brings it.
+  if (nobody_played && engine_.seeks_cut()) engine_.GiveUpCut();
   const std::int64_t exchanged_ns = laps_.LapNs();
   AwaitUpdates();
   // 3. Count the time. That of the learner's network thread is the time of the engine.

@@ -59,6 +59,7 @@ class Rank {
   struct Entry;
   void Enter(const learner::Start& start);
   bool Restore(const learner::Start& start);
+  bool MayEnd(std::uint64_t published_before);
   void Turn();
   Report Play();
   Circumstances MyCircumstances();
@@ -95,6 +96,7 @@ class Rank {
   std::optional<std::int64_t> begin_ns_;     // of training, by `real_`
   Circumstances agreed_;                     // rank 0's, of this turn
   bool stopped_ = false;                     // a rank has reported that it must stop
+  std::optional<double> stopped_s_{};        // when, in seconds of rank 0
   bool ended_ = false;                       // no more beats
   std::uint32_t wait_us_ = 0, push_us_ = 0;  // of the last turn: for other ranks, to exchange
   learner::LoopTimes times_;

@@ -130,6 +130,13 @@ void CheckReuse(const Config& config, Contradictions& found) {
         updates.minibatches, config.actors.envs_per_actor, config.actors.unroll,
         config.shuffled_units());
   }
+  const std::int64_t samples = config.samples_per_gradient();
+  if (loss.normalize_advantage && divides && samples == 1) {
+    Add(found, {"loss.normalize_advantage", "updates.minibatches"},
+        "loss.normalize_advantage = true contradicts updates.minibatches = {}: a gradient has one "
+        "sample then, whose normalised advantage is always 0",
+        updates.minibatches);
+  }
   if (loss.kind != LossKind::kPpo) {
     if (loss.value_clip > 0) {
       Add(found, {"loss.value_clip", "loss.kind"},

@@ -193,6 +193,22 @@ TEST_F(LearnerClientTest, AGradientWantsWeightsBehindTheNextGrantIfThereIsNoGran
   }
 }
 
+// The next gradient of an unroll computes on newer weights, although its grant is here.
+TEST_F(LearnerClientTest, AGradientOfMoreThanOneOfAnUnrollAlwaysWantsWeights) {
+  const wire::Answer grants{.grants = {{.number = 1, .version = 0}, {.number = 2, .version = 0}}};
+  const auto learner =
+      Serve({.config = ConfigWith("updates.in_flight=2", "updates.epochs=2")}, {grants});
+  LearnerClient client(Options());
+  ASSERT_TRUE(client.Join() && client.CheckNet(kFingerprint, 16));
+  for (int i = 0; i < 2; ++i) {
+    const auto grant = client.NextGrant();
+    ASSERT_TRUE(grant);
+    const RolloutGradient gradient{.values = client.NextGradientSpace(), .loss = {}, .samples = 1};
+    ASSERT_TRUE(client.Push(*grant, {.term = 1}, 0, gradient, {}));
+    EXPECT_EQ(learner->NextGradient().weights, 1u);
+  }
+}
+
 // Over a long way all grants come at once, and the actor waits longer for them than it works. Then
 // every grant of a burst needs its weights when it comes.
 TEST_F(LearnerClientTest, AfterALongWaitEveryGradientOfTheBurstWantsWeights) {

@@ -119,9 +119,9 @@ TEST_F(EndingOfOne, InterruptAsksTheLearnerAndLeavesTheActorsToIt) {
 TEST_F(EndingOfTwo, InterruptIsOverInLessThanFiveSecondsWhateverHangs) {
   policy_.OnStatus(50, StatusAt(160));
   policy_.OnStopSignal(100, SIGTERM);
-  EXPECT_THAT(Deeds(policy_.Tick(1599)), IsEmpty());
-  EXPECT_THAT(Deeds(policy_.Tick(1600)), Are(SendSignal{0, SIGTERM}, SendSignal{1, SIGTERM}));
-  EXPECT_THAT(Deeds(policy_.Tick(3100)), Are(SendSignal{0, SIGKILL}, SendSignal{1, SIGKILL}));
+  EXPECT_THAT(Deeds(policy_.Tick(2399)), IsEmpty());
+  EXPECT_THAT(Deeds(policy_.Tick(2400)), Are(SendSignal{0, SIGTERM}, SendSignal{1, SIGTERM}));
+  EXPECT_THAT(Deeds(policy_.Tick(3900)), Are(SendSignal{0, SIGKILL}, SendSignal{1, SIGKILL}));
   EXPECT_THAT(Deeds(policy_.Tick(4299)), IsEmpty());
   EXPECT_THAT(Deeds(policy_.Tick(4300)), Are(SendSignal{kLearnerSlot, SIGKILL}));
   EXPECT_THAT(Deeds(policy_.Tick(4400)), IsEmpty()) << "each is killed once";

@@ -190,6 +190,31 @@ TEST_F(EngineTest, AnExpiredGrantReleasesTheOthers) {
   EXPECT_EQ(Push(Gradient(1)), "no_grant") << "too late";
 }
 
+// Two grants that were sent together are for two gradients, one after the other.
+TEST_F(EngineTest, ADeadlineBeginsAnewWhenTheGrantBeforeItIsSpent) {
+  JoinBoth({"updates.in_flight=2"});
+  const auto sent = engine_->SentGrants(0);
+  ASSERT_THAT(sent, SizeIs(2));
+  EXPECT_EQ(engine_->DeadlineNs(sent[1].number), 30 * kSecond);
+  Received gradient = Gradient(0);
+  gradient.body.grant = sent[0].number;
+  EXPECT_EQ(Push(std::move(gradient)), "none");
+  EXPECT_THAT(engine_->ExpireGrants(20 * kSecond), IsEmpty());
+  EXPECT_EQ(engine_->DeadlineNs(sent[0].number), std::nullopt);
+  EXPECT_EQ(engine_->DeadlineNs(sent[1].number), 50 * kSecond);
+  EXPECT_THAT(engine_->ExpireGrants(50 * kSecond - 1), SizeIs(2)) << "those of actor 1";
+  EXPECT_THAT(engine_->ExpireGrants(50 * kSecond), SizeIs(1));
+}
+
+// An actor that never spends its oldest grant cannot keep it alive.
+TEST_F(EngineTest, TheDeadlineOfAnOlderGrantThanTheSpentOneGoesOn) {
+  JoinBoth({"updates.in_flight=2"});
+  const auto sent = engine_->SentGrants(0);
+  EXPECT_EQ(Push(Gradient(0)), "none");  // spends the newest
+  EXPECT_THAT(engine_->ExpireGrants(20 * kSecond), IsEmpty());
+  EXPECT_EQ(engine_->DeadlineNs(sent[0].number), 30 * kSecond);
+}
+
 TEST_F(EngineTest, TheGradientOfADeadActorCountsAndIsNotAnswered) {
   JoinBoth(kBoundZero);
   Push(Gradient(0, 1.0f));

@@ -235,6 +235,31 @@ TEST_F(RankTest, ARunWhoseGradientsAreAllRefusedCanBeStopped) {
   EXPECT_EQ(ended.status.gradients.dropped.at("norm_too_large"), 3u);
 }
 
+// Every update wants a checkpoint, so new unrolls are withheld until none has gradients left. Most
+// gradients are refused, and now and then those of all ranks that would have ended an unroll.
+TEST_F(RankTest, ARunWhoseCutIsLostWithRefusedGradientsGoesOn) {
+  const double limit =
+      results::Quantile(LoopOf(ConfigOf(20, {"optimizer.clip_norm=0"})).norms, 0.3);
+  const Ended ended =
+      Run(ConfigOf(400, {"optimizer.clip_norm=0", "loss.kind=ppo", "updates.minibatches=2",
+                         "checkpoint.every_steps=1", "updates.max_norm=" + std::to_string(limit)}));
+  EXPECT_THAT(ended.over, testing::Each(true));
+  EXPECT_GT(ended.status.gradients.dropped.at("norm_too_large"), ended.status.gradients.applied);
+}
+
+// The unrolls that have begun run out, so the last checkpoint is a cut.
+TEST_F(RankTest, AStopInTheMiddleOfAnUnrollGoesOnToTheSameBits) {
+  const Config config = ConfigOf(6, {"loss.kind=ppo", "updates.minibatches=4"});
+  Run(config, false, {2});
+  EXPECT_EQ(Newest().version, 4u);
+  const Ended ended = Run(config, true);
+  EXPECT_EQ(ended.status.breaks, 0u);
+  const std::vector<float> resumed = Newest().weights;
+  std::filesystem::remove_all(run());
+  Run(config);
+  EXPECT_EQ(resumed, Newest().weights);
+}
+
 // One bit of the mean is not what the others have.
 class FlippingWorld : public ThreadWorld {
  public:

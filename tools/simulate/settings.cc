@@ -234,8 +234,14 @@ std::vector<std::string> TakeTimes(const std::filesystem::path& run_dir,
         "of a real run",
         run_dir.string()));
   }
-  // 1. The gradients of that run must have the same size.
+  // 1. The gradients of that run must be alike: a whole unroll each, and of the same size.
   const Config theirs = ConfigOf(run_dir);
+  if (theirs.reuses_data()) {
+    throw UserError(fmt::format(
+        "--times-from {}: an unroll of that run has {} gradients and recomputes each (PPO, "
+        "updates.epochs or updates.minibatches), so its times are not those of an unroll with one",
+        run_dir.string(), theirs.gradients_per_unroll()));
+  }
   if (theirs.samples_per_gradient() != config.samples_per_gradient()) {
     throw UserError(fmt::format(
         "--times-from {}: its gradients are of {} samples, those of this configuration of {}: its "

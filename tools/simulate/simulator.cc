@@ -182,13 +182,21 @@ void Simulator::SendGrants() {
   const std::int64_t now = events_.now_ns();
   for (const learner::Grant& grant : learner_.TakeGrants(now)) {
     events_.At(now + network_ns_, [this, grant] { Granted(grant); });
-    events_.At(now + learner_.deadline_ns(), [this] {
-      if (closed()) return;
-      learner_.ExpireGrants(events_.now_ns());
-      DecideAll();
-      SendGrants();
-    });
+    AwaitDeadline(grant.number);
   }
+}
+
+// A deadline may begin anew while it is awaited, so it is looked at again.
+void Simulator::AwaitDeadline(std::uint64_t grant) {
+  const auto deadline_ns = learner_.DeadlineNs(grant);
+  if (!deadline_ns) return;
+  events_.At(*deadline_ns, [this, grant] {
+    if (closed()) return;
+    learner_.ExpireGrants(events_.now_ns());
+    DecideAll();
+    SendGrants();
+    AwaitDeadline(grant);
+  });
 }
 
 learner::TimeStatus Simulator::Time() const {

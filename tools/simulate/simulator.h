@@ -133,6 +133,7 @@ class Simulator {
   void DecideAll();
   void Publish(const std::shared_ptr<const Weights>& weights);
   void SendGrants();
+  void AwaitDeadline(std::uint64_t grant);
   void Report();
 
   const Config config_;

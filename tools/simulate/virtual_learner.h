@@ -61,9 +61,11 @@ class VirtualLearner {
 
   // Returns the grants that are sent now.
   std::vector<learner::Grant> TakeGrants(std::int64_t now_ns);
-  // Ends the grants that are staleness.deadline_s old.
+  // Ends the grants whose deadline has come.
   void ExpireGrants(std::int64_t now_ns) { engine_.ExpireGrants(now_ns); }
-  std::int64_t deadline_ns() const { return engine_.deadline_ns(); }
+  std::optional<std::int64_t> DeadlineNs(std::uint64_t grant) const {
+    return engine_.DeadlineNs(grant);
+  }
 
   // Writes the last checkpoint and everything else to disk. Returns false, with an error, if the
   // checkpoint could not be written. REQUIRES: everything decided is published.

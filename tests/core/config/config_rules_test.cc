@@ -118,6 +118,14 @@ TEST(ConfigRules, AContradictionNamesItsFirstKeyAndCanBeMended) {
          config.staleness.deadline_s = 0.16;
        },
        [](Config& config) { config.staleness.deadline_s = 0.161; }},
+      // The mean of one advantage is that advantage.
+      {"loss.normalize_advantage",
+       [](Config& config) {
+         config.loss.normalize_advantage = true;
+         config.updates.shuffle = Shuffle::kSamples;
+         config.updates.minibatches = config.samples_per_unroll();
+       },
+       [](Config& config) { config.updates.minibatches /= 2; }},
   };
   for (const auto& [key, contradict, mend] : cases) {
     Config config;

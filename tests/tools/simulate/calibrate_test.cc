@@ -151,6 +151,9 @@ TEST_F(CalibrateTest, MistakesAreSaid) {
   mine_.actors.unroll = 2 * config_.actors.unroll;
   EXPECT_THAT(Mistake(), HasSubstr("its gradients are of 160 samples, those of this configuration "
                                    "of 320"));
+  config_.updates.epochs = 4;
+  results::WriteConfig(dir_.path(), config_);
+  EXPECT_THAT(Mistake(), HasSubstr("an unroll of that run has 4 gradients and recomputes each"));
 }
 
 }  // namespace

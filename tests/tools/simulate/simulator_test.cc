@@ -141,6 +141,13 @@ TEST(Simulator, AGrantThatIsNotSpentEnds) {
   EXPECT_EQ(fleet.Journal<learner::LostRecord>().size(), fleet.counters().deadlines);
 }
 
+// Two grants are sent at once, for unrolls of 10 ms each: the second is spent after 20 ms.
+TEST(Simulator, TheDeadlineOfASecondGrantBeginsWithItsUnroll) {
+  const SmallFleet fleet(100, {"updates.in_flight=2", "staleness.deadline_s=0.015"});
+  EXPECT_EQ(fleet.counters().deadlines, 0u);
+  EXPECT_THAT(fleet.counters().dropped, IsEmpty());
+}
+
 // Of four actors two are enough for an update; all begin together and stay together in pairs.
 TEST(Simulator, AnUpdateOfSeveralGradients) {
   const SmallFleet fleet(8, {"actors.count=4", "updates.in_flight=1", "updates.gradients=2"});
