@@ -354,7 +354,7 @@ std::vector<wire::Grant> Engine::SentGrants(std::uint32_t slot) const {
   return sent;
 }
 
-// Those of grants that are newer than one that was spent: their actor begins with the next only now.
+// An actor that has spent a grant begins with its newer ones only now.
 void Engine::RestartDeadlines(std::int64_t now_ns) {
   for (const auto& [slot, newest] : std::exchange(spent_, {})) {
     for (const Grant& grant : judge().state().outstanding) {
