@@ -164,9 +164,9 @@ class Engine {
   std::vector<Reply> TakeReplies(std::int64_t now_ns);
   // Returns the live grants of `slot` that were sent.
   std::vector<wire::Grant> SentGrants(std::uint32_t slot) const;
-  // Ends every grant whose deadline is not after `now_ns`, and returns them. That is
-  // staleness.deadline_s after it was sent, or after its actor spent an older one: an actor spends
-  // its grants one after the other.
+  // Ends every grant whose deadline is not after `now_ns`, and returns them. A deadline is
+  // staleness.deadline_s after the grant was sent, or after its actor spent an older one: an actor
+  // spends its grants one after the other.
   std::vector<Grant> ExpireGrants(std::int64_t now_ns);
   // The deadline of a grant that was sent and has not ended.
   std::optional<std::int64_t> DeadlineNs(std::uint64_t grant) const;

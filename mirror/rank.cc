@@ -162,7 +162,7 @@ bool Rank::Run() {
 
 // Whether no further turn would make the last checkpoint a better one. Unrolls that have begun run
 // out, and held gradients are worth another turn, unless the last one brought no update. All ranks
-// agree: `seconds` are those of rank 0.
+// agree: `seconds` are those of rank 0. The first call ends the granting of new unrolls.
 bool Rank::MayEnd(std::uint64_t published_before) {
   if (!stopped_s_) {
     stopped_s_ = agreed_.seconds;

@@ -186,7 +186,7 @@ void Simulator::SendGrants() {
   }
 }
 
-// A deadline may begin anew while it is awaited, so it is looked at again.
+// Looks at the grant when its deadline has come, and again if that has begun anew meanwhile.
 void Simulator::AwaitDeadline(std::uint64_t grant) {
   const auto deadline_ns = learner_.DeadlineNs(grant);
   if (!deadline_ns) return;
