@@ -1,10 +1,15 @@
 #include "actors/evaluator.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <numeric>
+#include <string>
 
 #include "actors/player.h"
 #include "core/check.h"
+#include "core/error.h"
+#include "core/log.h"
 #include "envs/registry.h"
 
 namespace starling::actors {
@@ -12,6 +17,7 @@ namespace starling::actors {
 namespace {
 
 constexpr std::int64_t kMaxEnvs = 128;
+constexpr int kMaxLost = 20;  // episodes of an env, in a row
 
 int EnvsFor(std::int64_t episodes) {
   std::int64_t envs = std::min(episodes, kMaxEnvs);
@@ -25,6 +31,14 @@ void Summarise(EvalResult& result) {
   double squares = 0;
   for (double value : result.returns) squares += (value - result.mean) * (value - result.mean);
   result.std = n > 1 ? std::sqrt(squares / (n - 1)) : 0;
+}
+
+std::string Hopeless(const Config& config, int env) {
+  return fmt::format(
+      "{}: {} episodes of env {} in a row were lost because its process failed in the middle of "
+      "them: it cannot be evaluated; mend the env, give it more time (env.timeout_s), or let fewer "
+      "envs share a process (env.per_process)",
+      config.env.name, kMaxLost, env);
 }
 
 }  // namespace
@@ -44,6 +58,8 @@ EvalResult Evaluate(const Config& config, std::span<const float> weights, const 
   // 2. Play until each env has ended `wanted` episodes. Surplus episodes are not counted.
   std::vector<envs::EpisodeEnd> ended;
   std::vector<std::vector<double>> returns(static_cast<std::size_t>(envs));
+  std::vector<int> lost(static_cast<std::size_t>(envs));  // since an episode last ended
+  int all_lost = 0;
   EvalResult result;
   int unfinished = envs;
   while (unfinished > 0) {
@@ -51,11 +67,24 @@ EvalResult Evaluate(const Config& config, std::span<const float> weights, const 
     player.Step(ended);
     for (const envs::EpisodeEnd& episode : ended) {
       auto& of_env = returns[episode.env];
-      if (episode.end == envs::End::kCut || std::ssize(of_env) == wanted) continue;
+      if (std::ssize(of_env) == wanted) continue;
+      if (episode.end == envs::End::kCut) {
+        ++all_lost;
+        if (++lost[episode.env] == kMaxLost) throw UserError(Hopeless(config, episode.env));
+        continue;
+      }
+      lost[episode.env] = 0;
       of_env.push_back(episode.episode_return);
       result.cut += episode.end == envs::End::kTruncated && episode.length >= plan.max_steps;
       if (std::ssize(of_env) == wanted) --unfinished;
     }
+  }
+
+  if (all_lost > 0) {
+    LogWarn(
+        "{} more episodes were lost because their process failed in the middle of them; they "
+        "are not counted",
+        all_lost);
   }
 
   // 3. Collect the returns by env.

@@ -21,6 +21,8 @@
 
 namespace starling::envs {
 
+inline constexpr int kMaxRowNumbers = 1 << 26;  // of an observation or a raw frame, and its mask
+
 struct FrameSpec {
   EnvSpec env;         // of raw frames, env.row() numbers with the mask of the actions
   bool bytes = false;  // frames are bytes of 0 to 255 (pictures), else floats
@@ -45,6 +47,7 @@ struct FrameResult {
   double reward = 0;
   End end = End::kRunning;
   int lives = 0;
+  int played = 0;  // frames of the action; not a part of the state
 
   void Fields(StateBytes& state) {
     state(reward);
@@ -143,6 +146,7 @@ FrameResult PlayRepeated(const Repeat& repeat, int frames, int lives, PlayFrame 
     const bool lost = repeat.stop_at_lost_life && result.lives < lives;
     if (frame < frames && result.end == End::kRunning && !lost) continue;
     result.reward = reward;
+    result.played = frame;
     return result;
   }
 }

@@ -106,7 +106,9 @@ class State {
     if constexpr (std::is_arithmetic_v<T>) {
       T read = value;
       Raw(&read, sizeof read);
-      if (!(read >= static_cast<T>(low) && read <= static_cast<T>(high))) Refuse();
+      // A long double holds the numbers of every type, so none is changed by the comparison.
+      const auto wide = [](auto number) { return static_cast<long double>(number); };
+      if (!(wide(read) >= wide(low) && wide(read) <= wide(high))) RefuseMember(+read, +low, +high);
       value = read;
     } else {
       if constexpr (HasSize<T>(0)) Resize(value);
@@ -154,6 +156,13 @@ class State {
   }
   [[noreturn]] static void Refuse() {
     throw std::runtime_error("these bytes are no state of this environment");
+  }
+  template <class T, class Bound>
+  [[noreturn]] void RefuseMember(T value, Bound low, Bound high) const {
+    if (reading()) Refuse();
+    throw std::runtime_error("a member is " + std::to_string(value) +
+                             ", outside of the bounds that Fields gives it, " +
+                             std::to_string(low) + " to " + std::to_string(high));
   }
 
   std::vector<unsigned char> bytes_{};

@@ -37,15 +37,23 @@ StickyActions::StickyActions(int num_envs, const EnvSeed& seed, double probabili
   }
 }
 
-void StickyActions::Play(int i, std::span<const std::int32_t> asked,
-                         std::span<std::int32_t> frames) {
-  EnvState& env = envs_[i];
-  RandomChance chance(env.stream);
+void StickyActions::Draw(int i, std::span<const std::int32_t> asked,
+                         std::span<std::int32_t> frames) const {
+  RandomStream stream = envs_[i].stream;  // a copy: Played takes the draws
+  RandomChance chance(stream);
+  std::span<const std::int32_t> last = envs_[i].last;
   for (; !frames.empty(); frames = frames.subspan(asked.size())) {
-    const auto played =
-        StickyAction(asked, std::span<const std::int32_t>(env.last), probability_, chance);
-    std::ranges::copy(played, frames.begin());
-    std::ranges::copy(frames.first(asked.size()), env.last.begin());
+    std::ranges::copy(StickyAction(asked, last, probability_, chance), frames.begin());
+    last = frames.first(asked.size());
+  }
+}
+
+void StickyActions::Played(int i, std::span<const std::int32_t> frames) {
+  if (probability_ == 0) return;  // its stream is of no use to others
+  EnvState& env = envs_[i];
+  for (; !frames.empty(); frames = frames.subspan(env.last.size())) {
+    RandomChance(env.stream).Uniform();  // the draw of this frame
+    std::ranges::copy(frames.first(env.last.size()), env.last.begin());
   }
 }
 

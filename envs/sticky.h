@@ -25,10 +25,14 @@ class StickyActions {
   StickyActions(int num_envs, const EnvSeed& seed, double probability, const ActionSpace& actions);
 
   // Fills `frames` (frames, width()) with the actions of the next frames of env `i` for the request
-  // `asked` (width()). Draws once a frame, ahead of time and in this process, also for frames that
-  // are then not played: so an isolated env plays the same as one in this process. The last action
-  // starts as RestingAction and survives a reset.
-  void Play(int i, std::span<const std::int32_t> asked, std::span<std::int32_t> frames);
+  // `asked` (width()): one draw a frame, ahead of time and in this process. They count only once
+  // Played: so an action that stops early costs no draws, and an env plays the same wherever it is
+  // and however many frames are asked for at once.
+  void Draw(int i, std::span<const std::int32_t> asked, std::span<std::int32_t> frames) const;
+  // Env `i` has played `frames` (frames, width()), the first of those that it drew. The last one is
+  // the action that the next may repeat; before the first that is RestingAction. It survives a
+  // reset.
+  void Played(int i, std::span<const std::int32_t> frames);
 
   void Fields(StateBytes& state);
 

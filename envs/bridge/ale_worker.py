@@ -92,7 +92,8 @@ def player(ale, actions, commands, row, before, lost_life_stops):
         draw(row)
         if before is not None and 0 < frame < last and not lost_life_stops:
             before[:] = row  # an early end: the frame before was not drawn
-        return rewards, 0 if not over() else 1 if over(with_truncation=False) else 2
+        end = 0 if not over() else 1 if over(with_truncation=False) else 2
+        return rewards, end, frame + 1
 
     def begin():
         ale.reset_game()

@@ -8,7 +8,7 @@ namespace {
 
 WorkerProgram GymProgram(const EnvConfig& config) {
   return PythonProgram(config, kGymPrefix, "gym:CartPole-v1", kGymWorker,
-                       {{"most_numbers", kMaxWorkerNumbers},
+                       {{"most_numbers", kMaxRowNumbers},
                         {"most_actions", kMaxWorkerActions},
                         {"most_entries", kMaxEntries},
                         {"longest_name", kMaxEntryName}});

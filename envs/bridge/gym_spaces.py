@@ -127,7 +127,7 @@ class Numbers:
     def writer(self, row, draw=None):
         """`draw`: writes the newest observation to a view of `row`, instead of the given one."""
         view, copyto, asarray = row.reshape(self.shape), self.numpy.copyto, self.numpy.asarray
-        shape, casting = self.shape, "same_kind" if self.dtype == "uint8" else "unsafe"
+        shape, casting = self.shape, "safe" if self.dtype == "uint8" else "unsafe"
         if draw is not None:
             return lambda observation: draw(view)
 

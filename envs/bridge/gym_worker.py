@@ -143,7 +143,7 @@ def player(env, seed, read, observations, row, before, lost_life_stops):
             elif truncated and frame < last and not stops:
                 write_before(previous)  # drawn frames: this is the newest, the previous is gone
         write(observation)
-        return rewards, 1 if terminated else 2 if truncated else 0
+        return rewards, 1 if terminated else 2 if truncated else 0, frame + 1
 
     def begin():
         nonlocal seed

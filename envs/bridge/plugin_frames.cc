@@ -71,13 +71,16 @@ class PluginFrames final : public FramesHere {
     PluginEnv& env = envs_[i];
     if (command[0] == kReset) return env.Reset(NextFrame(i));
     actions_.resize(frames * command.size());
-    sticky_.Play(i, command, actions_);
-    std::span<const std::int32_t> left = actions_;
-    return PlayRepeated(repeat(), frames, result(i).lives, [&] {
+    sticky_.Draw(i, command, actions_);
+    const std::span<const std::int32_t> drawn = actions_;
+    auto left = drawn;
+    const FrameResult result = PlayRepeated(repeat(), frames, this->result(i).lives, [&] {
       const auto action = left.first(command.size());
       left = left.subspan(command.size());
       return env.Step(action, NextFrame(i));
     });
+    sticky_.Played(i, drawn.first(drawn.size() - left.size()));
+    return result;
   }
 
   StickyActions sticky_;

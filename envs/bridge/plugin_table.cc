@@ -152,13 +152,13 @@ std::int64_t CheckEntry(const PluginRefusal& refuse, const starling_entry& entry
   // Limited at each step, because the product of three int32 may need 96 bits.
   std::int64_t values = 1;
   for (const std::int32_t side : {entry.height, entry.width, entry.channels}) {
-    values = side >= 1 && values <= kMaxWorkerNumbers ? values * side : kMaxWorkerNumbers + 1;
+    values = side >= 1 && values <= kMaxRowNumbers ? values * side : kMaxRowNumbers + 1;
   }
-  if (values > kMaxWorkerNumbers) {
+  if (values > kMaxRowNumbers) {
     refuse(
         "height, width and channels{} are {}, {} and {}: each must be at least 1 and their product "
         "at most {}",
-        of, entry.height, entry.width, entry.channels, kMaxWorkerNumbers);
+        of, entry.height, entry.width, entry.channels, kMaxRowNumbers);
   }
   if (!std::isfinite(entry.low) || !std::isfinite(entry.high) || entry.low >= entry.high) {
     refuse("low and high{} are {} and {}: both must be finite and low below high", of, entry.low,
@@ -327,9 +327,9 @@ PluginLibrary CheckPluginTable(const std::string& path, const void* table) {
   CheckName(refuse, copy.name, "its name");
   const std::int64_t values = CheckEntries(refuse, copy), choices = CheckActions(refuse, copy);
   const std::int64_t mask = copy.mask != nullptr ? choices : 0;
-  if (values + mask > kMaxWorkerNumbers) {
+  if (values + mask > kMaxRowNumbers) {
     refuse("its entries are {} values and its mask {}: together at most {}", values, mask,
-           kMaxWorkerNumbers);
+           kMaxRowNumbers);
   }
   // 2. Copy its arrays. Keep its functions.
   const std::vector<ObservationEntry> entries = EntriesOfTable(copy);

@@ -22,11 +22,11 @@ const json& At(const json& message, const char* key) {
   return found == message.end() ? none : *found;
 }
 
-// An integer from 1 to kMaxWorkerNumbers, else 0.
+// An integer from 1 to kMaxRowNumbers, else 0.
 int Count(const json& message, const char* key) {
   const json& number = At(message, key);
   const std::int64_t value = number.is_number_integer() ? number.get<std::int64_t>() : 0;
-  return value >= 1 && value <= kMaxWorkerNumbers ? static_cast<int>(value) : 0;
+  return value >= 1 && value <= kMaxRowNumbers ? static_cast<int>(value) : 0;
 }
 
 std::optional<float> Finite(const json& number) {
@@ -111,8 +111,7 @@ bool ReadShape(const json& message, int& height, int& width, int& channels) {
   height = Count(message, "height"), width = Count(message, "width");
   channels = Count(message, "channels");
   // Division, because the product of three such counts may overflow.
-  return height >= 1 && width >= 1 && channels >= 1 &&
-         height <= kMaxWorkerNumbers / width / channels;
+  return height >= 1 && width >= 1 && channels >= 1 && height <= kMaxRowNumbers / width / channels;
 }
 
 // One of the arrays that are observed together.
@@ -215,7 +214,7 @@ std::optional<FrameSpec> ReadWorkerSpec(std::string_view line, const std::string
   spec.env.entries = *std::move(entries);
   // 4. Actions. Their mask is a part of the frame.
   if (!ReadActions(At(message, "actions"), spec.env)) return std::nullopt;
-  if (spec.env.row() > kMaxWorkerNumbers) return std::nullopt;
+  if (spec.env.row() > kMaxRowNumbers) return std::nullopt;
   return spec;
 }
 

@@ -10,7 +10,7 @@
 // control socket closes.
 //
 // Starting, one line of JSON each, ended by "\n":
-//   client  {"protocol": 5, "count": k, "seeds": [k integers in [0, 2^63)], "frames": r,
+//   client  {"protocol": 6, "count": k, "seeds": [k integers in [0, 2^63)], "frames": r,
 //            "before": true or false, "lost_life_stops": true or false, ...}
 //           and settings for the kind of worker: "env", "name" (of env.name, for its
 //           sentences), "options" (an object), ...
@@ -28,9 +28,9 @@
 //             {"low": [x, ...], "high": [x, ...]}
 //               an action is a point of a box of m coordinates; null is an infinite bound
 //        or {"error": "a whole sentence"} after a user's mistake; the client does not retry
-//   client  {"size": n, "commands": o, "rewards": o, "ends": o, "lives": o, "frames": o,
-//            "before": o, "stride": s}: the memory file now has n bytes, for good; offsets of
-//            arrays ("before" only if requested)
+//   client  {"size": n, "commands": o, "rewards": o, "ends": o, "lives": o, "played": o,
+//            "frames": o, "before": o, "stride": s}: the memory file now has n bytes, for good;
+//            offsets of arrays ("before" only if requested)
 //   worker  {"ready": true}: it is mapped
 //
 // Memory: all numbers little-endian; every offset and the stride a multiple of 64 bytes.
@@ -41,6 +41,7 @@
 //                           0 after kReset
 //   ends      int32 (k)     kRunning, kTerminated or kTruncated of envs/env.h     worker writes
 //   lives     int32 (k)     those left; 0 if "lives" is false                     worker writes
+//   played    int32 (k)     frames played of the row of actions; 0 after kReset   worker writes
 //   frames    k of them, `stride` bytes apart: the newest; floats are finite;     worker writes
 //             a mask allows a value of each choice, unless the end is kTerminated
 //   before    k of them, `stride` bytes apart: those before the newest;           worker writes
@@ -71,19 +72,18 @@
 
 namespace starling::envs {
 
-inline constexpr int kWorkerProtocol = 5;
+inline constexpr int kWorkerProtocol = 6;
 inline constexpr int kWorkerControlFd = 3;
 inline constexpr int kWorkerMemoryFd = 4;
 inline constexpr std::size_t kWorkerLineLimit = 4 << 20;  // bytes of a line of JSON
-inline constexpr int kMaxWorkerNumbers = 1 << 26;         // of a frame and its mask
 inline constexpr int kMaxWorkerActions = 65'536;          // values of all choices, or coordinates
 inline constexpr std::int32_t kWorkerSave = -3, kWorkerRestore = -4;
 inline constexpr std::uint64_t kWorkerStateLimit = std::uint64_t{1} << 30;  // bytes of a state
 
 // Byte offsets of a worker's arrays.
 struct WorkerMemory {
-  std::size_t commands = 0, rewards = 0, ends = 0, lives = 0, frames = 0, before = 0, stride = 0,
-              size = 0;
+  std::size_t commands = 0, rewards = 0, ends = 0, lives = 0, played = 0, frames = 0, before = 0,
+              stride = 0, size = 0;
 };
 
 // The layout for `count` envs, each with commands of `words` words. `before` is 0 without
@@ -95,7 +95,8 @@ constexpr WorkerMemory LayOut(std::size_t count, std::size_t words, bool keep_be
   at.rewards = at.commands + up(count * words * sizeof(std::int32_t));
   at.ends = at.rewards + up(count * sizeof(double));
   at.lives = at.ends + up(count * sizeof(std::int32_t));
-  at.frames = at.lives + up(count * sizeof(std::int32_t));
+  at.played = at.lives + up(count * sizeof(std::int32_t));
+  at.frames = at.played + up(count * sizeof(std::int32_t));
   at.stride = up(frame_bytes);
   at.size = at.frames + count * at.stride;
   if (keep_before) at.before = std::exchange(at.size, at.size + count * at.stride);

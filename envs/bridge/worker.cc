@@ -152,8 +152,8 @@ std::optional<WorkerError> Worker::Share() {
   map_ = static_cast<std::byte*>(map);
   nlohmann::json line = {{"size", at_.size},       {"commands", at_.commands},
                          {"rewards", at_.rewards}, {"ends", at_.ends},
-                         {"lives", at_.lives},     {"frames", at_.frames},
-                         {"stride", at_.stride}};
+                         {"lives", at_.lives},     {"played", at_.played},
+                         {"frames", at_.frames},   {"stride", at_.stride}};
   if (repeat_.keep_before) line["before"] = at_.before;
   outgoing_ = line.dump() + '\n';
   Send();
@@ -227,7 +227,12 @@ std::string Worker::WrongIn(int i) const {
   if (end < 0 || end > static_cast<std::int32_t>(last)) {
     return fmt::format("{} as the end of env {}", end, i);
   }
-  // 2. All numbers are finite.
+  // 2. It has played some of the frames.
+  const int played = result(i).played, most = FramesAsked(i);
+  if (played < std::min(most, 1) || played > most) {
+    return fmt::format("{} of {} frames played in env {}", played, most, i);
+  }
+  // 3. All numbers are finite.
   if (!std::isfinite(static_cast<float>(result(i).reward))) {
     return fmt::format("a reward of {} in env {}", result(i).reward, i);
   }
@@ -238,12 +243,22 @@ std::string Worker::WrongIn(int i) const {
       (seen_before && !std::ranges::all_of(floats_before(i), finite))) {
     return fmt::format("an observation that is not finite in env {}", i);
   }
-  // 3. A mask leaves a choice, unless the episode is over.
+  // 4. A mask leaves a choice, unless the episode is over.
   const ActionSpace& actions = spec_.env.actions;
   if (!actions.masked || over) return "";
   const auto none = spec_.bytes ? NoneAllowed(actions, bytes(i).last(actions.mask()))
                                 : NoneAllowed(actions, floats(i).last(actions.mask()));
   return none ? fmt::format("env {} forbids every value of choice {}", i, *none) : "";
+}
+
+// The frames of the action that env `i` was asked to play; 0 for kReset.
+int Worker::FramesAsked(int i) const {
+  const std::size_t width = words_ / repeat_.frames;
+  const auto row = std::span(commands_).subspan(i * words_, words_);
+  if (row[0] == FrameEnvs::kReset) return 0;
+  int frames = 0;
+  while (frames < repeat_.frames && row[frames * width] != FrameEnvs::kSkip) ++frames;
+  return frames;
 }
 
 // Element `env` of the shared array at `offset`, whose elements are `stride` bytes apart.
@@ -256,7 +271,8 @@ const T* Worker::Element(std::size_t offset, int env, std::size_t stride) const 
 FrameResult Worker::result(int env) const {
   return {.reward = *Element<double>(at_.rewards, env),
           .end = static_cast<End>(*Element<std::int32_t>(at_.ends, env)),
-          .lives = *Element<std::int32_t>(at_.lives, env)};
+          .lives = *Element<std::int32_t>(at_.lives, env),
+          .played = *Element<std::int32_t>(at_.played, env)};
 }
 
 std::span<const std::uint8_t> Worker::Bytes(std::size_t offset, int env) const {
@@ -338,7 +354,8 @@ std::optional<WorkerError> Worker::AwaitEvent(double limit_s, bool& late) {
   if (ready == 0 && while_waiting_) while_waiting_();
   if (ready < 0 && errno != EINTR) return Fail("could not be polled: " + Reason(errno));
   if (left <= 0 && ready >= 0 && (std::exchange(late, true) || fds[0].revents == 0)) {
-    return Fail(fmt::format("did not answer within {} s", limit_s));
+    return Fail(
+        fmt::format("did not answer within {} s (a larger env.timeout_s gives it more)", limit_s));
   }
   // 2. Handle the output and the unsent rest.
   if (fds[1].revents != 0) Listen();

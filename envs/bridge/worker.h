@@ -83,6 +83,7 @@ class Worker {
   std::optional<WorkerError> AwaitEvent(double limit_s, bool& late);
   std::optional<WorkerError> Share();
   std::string WrongIn(int env) const;
+  int FramesAsked(int env) const;
   void Listen();
   void Send();
   WorkerError Fail(std::string text, int wait_ms = 0);

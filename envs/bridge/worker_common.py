@@ -50,8 +50,8 @@ def load(name):
 
 
 def share(numpy, place, count, words, size, dtype):
-    """Returns views of the memory: commands, `words` for each env, rewards, ends, lives, then rows
-    of `size` numbers: the newest frames, and those before them (or None)."""
+    """Returns views of the memory: commands, `words` for each env, rewards, ends, lives, frames
+    played, then rows of `size` numbers: the newest frames, and those before them (or None)."""
     memory = mmap.mmap(MEMORY, place["size"])
     view = memoryview(memory)
 
@@ -68,17 +68,18 @@ def share(numpy, place, count, words, size, dtype):
         ]
 
     return column("commands", "i", count * words), column("rewards", "d", count), \
-        column("ends", "i", count), column("lives", "i", count), rows("frames"), rows("before")
+        column("ends", "i", count), column("lives", "i", count), column("played", "i", count), \
+        rows("frames"), rows("before")
 
 
 def serve(shared, players, words):
     """Plays turn by turn until the client closes the socket.
 
     players: for each env three functions. play() plays its row of commands, shows the newest frame
-    and returns rewards and end; begin() begins an episode and shows it; lives() counts those left,
-    or is None.
+    and returns rewards, end and the number of frames played; begin() begins an episode and shows
+    it; lives() counts those left, or is None.
     """
-    commands, rewards, ends, lives = shared
+    commands, rewards, ends, lives, played = shared
     everyone = [(i, i * words, *player) for i, player in enumerate(players)]
     read, write = os.read, os.write
     while True:
@@ -90,10 +91,10 @@ def serve(shared, players, words):
             if command == SKIP:
                 continue
             if command != RESET:
-                rewards[i], ends[i] = play()
+                rewards[i], ends[i], played[i] = play()
             else:
                 begin()
-                rewards[i], ends[i] = 0.0, 0
+                rewards[i], ends[i], played[i] = 0.0, 0, 0
             if left is not None:
                 lives[i] = left()
         write(CONTROL, turn)

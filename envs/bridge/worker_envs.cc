@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -15,7 +17,8 @@
 namespace starling::envs {
 namespace {
 
-constexpr int kMaxFailures = 3;  // in a row, without an action played
+constexpr int kMaxFailures = 3;          // in a row, without an action played
+constexpr std::size_t kStartAtOnce = 4;  // processes: all at once they may be too slow for 60 s
 
 std::int64_t NowMs() {
   using std::chrono::steady_clock;
@@ -71,7 +74,7 @@ WorkerEnvs::WorkerEnvs(WorkerProgram program, int num_envs, const EnvSeed& seed,
   for (int first = 0; first < num_envs; first += options.per_process) {
     slots_.push_back({.first = first, .count = std::min(options.per_process, num_envs - first)});
   }
-  // 2. Start all of them. The first one determines the spec.
+  // 2. Start them. The first one determines the spec.
   std::vector<Slot*> all;
   for (Slot& slot : slots_) all.push_back(&slot);
   Start(all);
@@ -87,11 +90,16 @@ WorkerEnvs::~WorkerEnvs() {
   }
 }
 
-// Starts a process for each of `slots`, all at the same time.
+// Starts a process for each of `slots`, a few at the same time.
 void WorkerEnvs::Start(std::span<Slot* const> slots) {
-  std::vector<Slot*> waiting(slots.begin(), slots.end());
+  std::deque<Slot*> waiting(slots.begin(), slots.end());
   while (!waiting.empty()) {
-    for (Slot* slot : waiting) {
+    std::vector<Slot*> starting;
+    while (!waiting.empty() && starting.size() < kStartAtOnce) {
+      starting.push_back(waiting.front());
+      waiting.pop_front();
+    }
+    for (Slot* slot : starting) {
       std::vector<std::uint64_t> seeds;
       for (int i = slot->first; i < slot->first + slot->count; ++i) {
         seeds.push_back(WorkerSeed(envs_[i].seeds));
@@ -99,7 +107,8 @@ void WorkerEnvs::Start(std::span<Slot* const> slots) {
       slot->worker = std::make_unique<Worker>(program_, seeds, repeat(), options_.while_waiting);
       slot->fresh = true;
     }
-    std::erase_if(waiting, [this](Slot* slot) { return Join(*slot); });
+    std::ranges::copy_if(starting, std::back_inserter(waiting),
+                         [this](Slot* slot) { return !Join(*slot); });
   }
 }
 
@@ -175,7 +184,7 @@ void WorkerEnvs::Ask(int i, std::span<const std::int32_t> asked, int frames) {
     CutOne(env);
     return;
   }
-  sticky_.Play(i, asked, row.first(frames * asked.size()));
+  sticky_.Draw(i, asked, row.first(frames * asked.size()));
 }
 
 // Lets all `slots` play their commands, at the same time.
@@ -263,8 +272,11 @@ void WorkerEnvs::Keep(Slot& slot) {
     EnvState& env = envs_[i];
     const std::int32_t command = RowsOf(i)[0];
     if (command == kSkip) continue;
-    if (command != kReset) slot.failures = 0;
     env.result = worker.result(k);
+    if (command != kReset) {
+      slot.failures = 0;
+      sticky_.Played(i, RowsOf(i).first(env.result.played * spec_.env.actions.width()));
+    }
     env.running = env.result.end == End::kRunning;
     if (repeat().keep_before) {
       std::ranges::copy(worker.bytes_before(k), bytes_.Next(i).begin());

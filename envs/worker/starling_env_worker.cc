@@ -138,11 +138,12 @@ class Memory {
     if (at_.before != 0) std::ranges::copy(frame, Frame(at_.before, i));
     return frame;
   }
-  int lives(std::size_t i) const { return Column(at_.lives)[i]; }
+  std::int32_t& lives(std::size_t i) const { return Column(at_.lives)[i]; }
   void Put(std::size_t i, const FrameResult& result) const {
     reinterpret_cast<double*>(base_ + at_.rewards)[i] = result.reward;
     Column(at_.ends)[i] = static_cast<std::int32_t>(result.end);
     Column(at_.lives)[i] = result.lives;
+    Column(at_.played)[i] = result.played;
   }
 
  private:
@@ -188,16 +189,17 @@ FrameResult Obey(const Memory& memory, const Repeat& repeat, std::size_t i, Plug
   });
 }
 
-// The state of all envs with their newest frames.
+// The state of all envs with their lives and newest frames.
 struct Everything {
   const Memory& memory;
   std::vector<PluginEnv>& envs;
 
   void Fields(StateBytes& state) {
-    state.Tag("work");
+    state.Tag("wrk2");
     state.Same(envs.size(), "envs of a process");
     for (std::size_t i = 0; i < envs.size(); ++i) {
       state(envs[i]);
+      state(memory.lives(i));
       state.Array(memory.newest(i));
     }
   }

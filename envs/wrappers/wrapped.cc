@@ -1,9 +1,12 @@
 #include "envs/wrappers/wrapped.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "core/check.h"
+#include "core/error.h"
 
 namespace starling::envs {
 
@@ -58,6 +61,13 @@ const char* FirstWrapper(const EnvConfig& config) {
 
 EnvSpec WrappedSpec(const FrameSpec& raw, const EnvConfig& config) {
   EnvSpec spec = Screen(raw, config.pixels).spec();
+  if (spec.obs_size() > kMaxRowNumbers / config.stack) {
+    throw UserError(
+        fmt::format("env.stack = {}: observations of {} are {} numbers, and all of them "
+                    "together may be {} at most",
+                    config.stack, spec.name, spec.obs_size(), kMaxRowNumbers),
+        "env.stack");
+  }
   spec.channels *= static_cast<int>(config.stack);
   if (spec.actions.box()) spec.actions.bounds = config.action_bounds;
   return spec;

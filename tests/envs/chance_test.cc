@@ -79,20 +79,23 @@ TEST(StickyChance, WhatIsAskedForIsTaken) {
   }
 }
 
-// However many frames are asked for at once, and for how many envs.
-TEST(StickyActions, AreOneDrawAFrame) {
+// However many frames are asked for at once and then played, and for how many envs.
+TEST(StickyActions, AreOneDrawAFrameThatIsPlayed) {
   const EnvSeed seed{.seed = 3};
   const ActionSpace actions = ActionSpace::Choice(20);
   StickyActions by_four(2, seed, 0.5, actions), by_one(1, seed, 0.5, actions);
   int stuck = 0;
   for (std::int32_t asked = 1; asked <= 200; ++asked) {
-    std::array<std::int32_t, 4> four{};
-    by_four.Play(0, {&asked, 1}, four);
-    for (const std::int32_t played : four) {
+    std::array<std::int32_t, 4> drawn{};
+    by_four.Draw(0, {&asked, 1}, drawn);
+    const auto played = std::span(drawn).first(asked % 3 == 0 ? 2 : 4);  // an end comes early
+    by_four.Played(0, played);
+    for (const std::int32_t action : played) {
       std::int32_t one = 0;
-      by_one.Play(0, {&asked, 1}, {&one, 1});
-      EXPECT_EQ(played, one);
-      stuck += played != asked;
+      by_one.Draw(0, {&asked, 1}, {&one, 1});
+      by_one.Played(0, {&one, 1});
+      EXPECT_EQ(action, one);
+      stuck += action != asked;
     }
   }
   EXPECT_GT(stuck, 100);  // an action is late by a frame or more

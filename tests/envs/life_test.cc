@@ -39,7 +39,8 @@ OfEachEnv Sticky(const EnvSeed& seed) {
   for (int i = 0; i < kEnvs; ++i) {
     for (int step = 0; step < 60; ++step) {
       std::int32_t action = 0;
-      sticky.Play(i, {&step, 1}, {&action, 1});
+      sticky.Draw(i, {&step, 1}, {&action, 1});
+      sticky.Played(i, {&action, 1});
       played[std::size_t(i)].push_back(action);
     }
   }

@@ -35,7 +35,7 @@ inline void DrawCommand(const ActionSpace& space, std::span<const float> frame,
 }
 
 // Plays `turns` random actions, each in one Advance of `whole` and frame by frame in `single`. Both
-// have the same env 0, and no sticky actions. Returns how many actions stopped before their time.
+// have the same env 0. Returns how many actions stopped before their time.
 inline int ExpectTheSameFrameByFrame(FrameEnvs& whole, FrameEnvs& single, int turns) {
   const int frames = whole.repeat().frames;
   const ActionSpace& space = whole.spec().env.actions;

@@ -71,6 +71,14 @@ std::vector<SavedEnv> SavedEnvs() {
     plugin.stack = 2;
     envs.push_back(Of(isolate ? "isolated_wrapped" : "plugin_wrapped", plugin));
   }
+  for (const bool isolate : {false, true}) {
+    EnvConfig hearts{.name = "plugin:" STARLING_PLUGINS "/hearts.so", .sticky_actions = 0.3};
+    hearts.isolate = isolate;
+    hearts.per_process = 2;
+    hearts.repeat = 3;
+    hearts.life_loss_ends = true;
+    envs.push_back(Of(isolate ? "isolated_lives" : "plugin_lives", hearts));
+  }
   for (const std::string name : {"levers", "drift"}) {
     envs.push_back(Of(name, {.name = "plugin:" STARLING_PLUGINS "/" + name + ".so"}));
   }

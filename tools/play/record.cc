@@ -55,8 +55,14 @@ int ScaleFor(const envs::FrameSpec& spec, int scale) {
   const bool vector = KindOf(spec) == envs::FrameKind::kVector;
   const envs::EnvSpec painted = PaintedSpec(spec).env;
   const int side = std::max({painted.height, painted.width, vector ? painted.channels : 1});
-  const int chosen = scale > 0 ? scale : std::max(1, kUsualSide / side);
-  if (side * chosen <= kMaxSide) return chosen;
+  if (side > kMaxSide) {
+    throw UserError(
+        fmt::format("a picture of {} would have {} cells a side; {} at most can be "
+                    "shown",
+                    spec.env.name, side, kMaxSide));
+  }
+  const std::int64_t chosen = scale > 0 ? scale : std::max(1, kUsualSide / side);
+  if (side * chosen <= kMaxSide) return static_cast<int>(chosen);
   throw UserError(fmt::format("--scale {} makes pictures of more than {} pixels a side; {} at most",
                               scale, kMaxSide, std::max(1, kMaxSide / side)));
 }
@@ -92,29 +98,28 @@ class Tiles {
   Image last_;
 };
 
-// Collects the frames of the wanted episodes and encodes them.
+// Collects the frames of the wanted episodes and encodes them. It holds those of a step until the
+// step is over: only then it is known whether an episode has ended and another one is wanted.
 class Film {
  public:
   Film(const RecordOptions& options, const envs::FrameSpec& spec)
-      : episodes_(options.episodes),
-        picture_(KindOf(spec) == envs::FrameKind::kPicture),
+      : picture_(KindOf(spec) == envs::FrameKind::kPicture),
         scale_(ScaleFor(spec, options.scale)),
         tiles_(options.tiles) {
     if (IsGif(options.out)) fps_ = options.fps > 0 ? options.fps : picture_ ? 30 : 8;
   }
 
   void Take(const envs::FrameEnvs& frames, std::int32_t command) {
-    begun_ += command == envs::FrameEnvs::kReset;
-    if (begun_ > episodes_) return;
-    const Image frame = Paint(frames, 0);
-    ++taken_;
-    if (fps_ == 0) {
-      tiles_.Add(frame);
-      return;
-    }
-    const Image image = Scaled(frame);
-    if (!gif_) gif_.emplace(image.width, image.height, fps_);
-    gif_->Add(image);
+    if (command == envs::FrameEnvs::kReset && !next_) next_ = held_.size();
+    held_.push_back(Paint(frames, 0));
+  }
+
+  // The step is over. If it is the `last`, the frames of the episode behind its end are not wanted.
+  void EndStep(bool last) {
+    if (last && next_) held_.resize(*next_);
+    for (Image& frame : held_) Add(std::move(frame));
+    held_.clear();
+    next_.reset();
   }
 
   std::string Finish() {
@@ -132,17 +137,29 @@ class Film {
  private:
   static constexpr int kGap = 8;
 
+  void Add(Image frame) {
+    ++taken_;
+    if (fps_ == 0) {
+      tiles_.Add(std::move(frame));
+      return;
+    }
+    const Image image = Scaled(frame);
+    if (!gif_) gif_.emplace(image.width, image.height, fps_);
+    gif_->Add(image);
+  }
+
   Image Scaled(const Image& frame) const {
     return Enlarged(frame, scale_, !picture_ && scale_ >= kMinPixelsWithLines);
   }
 
-  const std::int64_t episodes_;
   const bool picture_;
   const int scale_;
   int fps_ = 0;  // 0: a PNG
   std::optional<GifWriter> gif_;
   Tiles tiles_;
-  std::int64_t begun_ = 0, taken_ = 0;
+  std::vector<Image> held_;          // the frames of this step
+  std::optional<std::size_t> next_;  // those of them before the first reset
+  std::int64_t taken_ = 0;
 };
 
 struct Played {
@@ -150,21 +167,24 @@ struct Played {
   std::vector<double> returns;  // of the episodes that ended
 };
 
-Played Play(actors::Player& player, const RecordOptions& options) {
+// REQUIRES: steps and episodes of at least 1.
+Played Play(actors::Player& player, const RecordOptions& options, Film& film) {
   Played played;
   std::vector<envs::EpisodeEnd> ended;
-  while (played.steps < options.steps &&
-         static_cast<std::int64_t>(played.returns.size()) < options.episodes) {
+  film.EndStep(false);  // the first reset
+  for (bool done = false; !done && played.steps < options.steps;) {
     ended.clear();
     player.Step(ended);
     ++played.steps;
     for (const envs::EpisodeEnd& episode : ended) {
       if (episode.end == envs::End::kCut) {
-        LogWarn("an episode was cut: its process was replaced");
+        LogWarn("an episode was cut: its process was replaced; the film shows it up to there");
       } else {
         played.returns.push_back(episode.episode_return);
       }
     }
+    done = std::ssize(played.returns) >= options.episodes;
+    film.EndStep(done);
   }
   return played;
 }
@@ -197,7 +217,7 @@ int RunRecord(const RecordOptions& options) {
     player.emplace(env, options.seed);
   }
   // 3. Play, then write the file at once.
-  const Played played = Play(*player, options);
+  const Played played = Play(*player, options, film);
   const std::string bytes = film.Finish();
   WriteFileAtomically(options.out, bytes);
   std::string returns;

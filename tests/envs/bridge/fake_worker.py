@@ -14,6 +14,7 @@ Options, all about the env of index "who" (default 0) in the process, when it pl
   "wait_for": a path; no reset ends before it exists
   "deaf": anything; does not end when its socket closes
   "print": text on standard error at the beginning
+  "starts": a path; gets a "+" at the beginning and a "-" before the process is ready
   "state": the hexadecimal bytes that it answers when its state is asked for
   "actions": the actions of its spec, instead of the choice of three
   "mask": the numbers behind every frame, if they are masked
@@ -49,6 +50,12 @@ def for_ever(loudly=False):
         signal.pause()
 
 
+def note_start(sign):
+    if "starts" in options:
+        with open(options["starts"], "a") as file:
+            file.write(sign)
+
+
 def misbehaves(who, step):
     if step != options.get("at", 0) or who != options.get("who", 0):
         return False
@@ -69,6 +76,7 @@ def main():
     count, seeds, length = settings["count"], settings["seeds"], options.get("length", 4)
     repeat = settings["frames"]
     print(options.get("print", ""), file=sys.stderr, flush=True)
+    note_start("+")
     start = options.get("start")
     if start == "dies":
         sys.exit(3)
@@ -100,6 +108,7 @@ def main():
         except PermissionError:
             print("sealed", file=sys.stderr)
             sys.exit(4)
+    note_start("-")
     say({"ready": True})
 
     def put(name, width, i, kind, value):
@@ -131,6 +140,7 @@ def main():
                     words = struct.unpack_from(f"<{width}{number}", memory, at)
                     total += sum(word * 10**k for k, word in enumerate(words))
                 reward, end, value, value_before = total, 0, seeds[i] % 2**20, 0
+                played = 0 if command == -2 else frame + 1
                 if steps[i] == length:
                     end = 2 if options.get("truncates") else 1
                 if misbehaves(i, steps[i]):
@@ -148,6 +158,8 @@ def main():
                         value = float("inf")
                     elif wrong == "before":
                         value_before = float("inf")
+                    elif wrong == "played":
+                        played = options["value"]
                     elif wrong == "end":
                         end = 3
                     elif wrong == "turn":
@@ -157,6 +169,7 @@ def main():
                 put("rewards", 8, i, "<d", reward)
                 put("ends", 4, i, "<i", end)
                 put("lives", 4, i, "<i", length - steps[i])
+                put("played", 4, i, "<i", played)
                 if "before" in place:
                     struct.pack_into("<3f", memory, place["before"] + i * place["stride"],
                                      value + value_before, steps[i] - 1, episodes[i])

@@ -82,6 +82,7 @@ KINDS = {
     "flat": (Dict(two), two_seen, 3.5),
     "shape": (Dict(two), two_seen, {"a": 1, "b": [1, 2, 3]}),
     "value": (Dict(two), two_seen, {"a": -1, "b": [1, 2]}),
+    "wider": (box(2, dtype=byte, high=255), numpy.zeros(2, byte), numpy.array([1, 256], "uint16")),
     "dtype": (Tuple([box(2, dtype=byte), box()]), (numpy.zeros(2, byte), 0), ([256, 1.5], 0)),
     "maskless": (Dict(**two, action_mask=bits), {**two_seen, "action_mask": [1] * 3}, two_seen),
     # Spaces that are refused.
@@ -342,6 +343,7 @@ TEST_F(GymObservations, WhatIsNotOfTheirSpaceIsToldInTheLastWords) {
       {"shape", "ValueError: the entry \"b\": an observation of shape (3,), not (2,)"},
       {"value", "ValueError: the entry \"a\": an observation of -1, not of 0 to 1"},
       {"dtype", "ValueError: the entry \"0\": Cannot cast array data"},
+      {"wider", "Cannot cast array data from dtype('uint16') to dtype('uint8')"},
       {"maskless", "ValueError: an observation without its entry \"action_mask\""},
       {"discrete", "ValueError: an observation of 4, not of 5 to 7"},
       {"multi", "ValueError: an observation of [[2, -1], [9, 3]], beyond its space"}};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "envs/plugin.hpp"
 #include "tests/envs/bridge/plugin_fixture.h"
 #include "tests/support/error_of.h"
 
@@ -140,6 +141,26 @@ TEST(PluginHeader, TakesBoundsAndLivesFromTheClass) {
   std::array<float, 1> frame{};
   EXPECT_EQ(env.Reset(frame).lives, 3);
   EXPECT_EQ(frame[0], -1);
+}
+
+// Bounds beyond a member's type, and a member beyond its bounds.
+TEST(PluginHeader, BoundsAreComparedAsTheyAre) {
+  std::uint8_t steps = 250;
+  plugin::State state;
+  state(steps, 0, 300);
+  steps = 0;
+  plugin::State(state.bytes().data(), state.bytes().size())(steps, 0, 300);
+  EXPECT_EQ(steps, 250);
+
+  std::int32_t place = -1;
+  EXPECT_THAT([&] { plugin::State()(place, 0u, 4u); },
+              testing::ThrowsMessage<std::runtime_error>(
+                  "a member is -1, outside of the bounds that Fields gives it, 0 to 4"));
+  state = {};
+  state(place);
+  EXPECT_THAT(
+      [&] { plugin::State(state.bytes().data(), state.bytes().size())(place, 0u, 4u); },
+      testing::ThrowsMessage<std::runtime_error>("these bytes are no state of this environment"));
 }
 
 }  // namespace

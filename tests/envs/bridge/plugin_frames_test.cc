@@ -68,14 +68,16 @@ TEST(PluginFrames, IsolatedItPlaysAndRepeatsTheSame) {
 }
 
 TEST(PluginFrames, ARepeatedActionIsSoManyFrames) {
-  EnvConfig config = GliderConfig();
-  config.repeat = 4;
-  config.max_pool = true;
-  for (const bool isolate : {false, true}) {
-    config.isolate = isolate;
-    const auto whole = MakePluginFrames(config, 1, kFrameSeed),
-               single = MakePluginFrames(config, 1, kFrameSeed);
-    EXPECT_GT(ExpectTheSameFrameByFrame(*whole, *single, 300), 3);
+  for (EnvConfig config : {GliderConfig(), PluginNamed("hearts")}) {
+    config.repeat = 4;
+    config.max_pool = config.life_loss_ends = true;
+    config.sticky_actions = 0.5;
+    for (const bool isolate : {false, true}) {
+      config.isolate = isolate;
+      const auto whole = MakePluginFrames(config, 1, kFrameSeed),
+                 single = MakePluginFrames(config, 1, kFrameSeed);
+      EXPECT_GT(ExpectTheSameFrameByFrame(*whole, *single, 300), 3) << config.name;
+    }
   }
 }
 

@@ -234,7 +234,7 @@ TEST(WorkerSpec, MalformedActionsAreRefused) {
   EXPECT_TRUE(Reads(WithActions(R"({"counts": [65535, 1], "names": [], "masked": false})")));
 }
 
-// kMaxWorkerNumbers holds with the mask.
+// kMaxRowNumbers holds with the mask.
 TEST(WorkerSpec, AMaskIsAPartOfTheFrame) {
   const auto line = [](const std::string& height, const std::string& masked) {
     return R"({"height": )" + height +

@@ -1,8 +1,10 @@
 #include "envs/bridge/worker_envs.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <fstream>
@@ -389,6 +391,30 @@ TEST(TryWorker, SaysWhyNothingIs) {
             "\"no licence\"; mend it");
   EXPECT_THAT(TrialOf(R"({"at": 0, "exit": 5})"), HasSubstr("ended with exit status 5"));
   EXPECT_THAT(TrialOf(R"({"at": 0, "hang": true})", 0.1), HasSubstr("did not answer within 0.1 s"));
+}
+
+// A "+" for each that starts, a "-" before it is ready.
+TEST(WorkerEnvs, StartAFewAtATime) {
+  const TempDir dir;
+  const std::string file = (dir / "starts").string();
+  WorkerEnvs envs(FakeWorker("{\"starts\": \"" + file + "\"}"), 9, kSeed, {.per_process = 1});
+  int now = 0, most = 0, all = 0;
+  for (const char c : dir.Read("starts")) {
+    now += c == '+' ? 1 : -1;
+    all += c == '+';
+    most = std::max(most, now);
+  }
+  EXPECT_EQ(all, 9);
+  EXPECT_LE(most, 4);
+}
+
+// An answer that says it has played more frames than it was asked for, or none.
+TEST(WorkerEnvs, TheFramesPlayedAreChecked) {
+  for (const char* played : {"0", "2", "-1"}) {
+    EXPECT_THAT(
+        ErrorOf(fmt::format(R"({{"at": 1, "nonsense": "played", "value": {}}})", played), 6),
+        HasSubstr(fmt::format("{} of 1 frames played in env 0", played)));
+  }
 }
 
 TEST(WorkerEnvs, ASilentStartHasALimit) {

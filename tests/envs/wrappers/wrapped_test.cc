@@ -8,6 +8,7 @@
 
 #include "tests/envs/env_bench.h"
 #include "tests/envs/wrappers/scripted_envs.h"
+#include "tests/support/error_of.h"
 
 namespace starling::envs {
 namespace {
@@ -306,6 +307,16 @@ TEST_F(WrappedTest, AMaskPassesWithItsObservation) {
   Step({0, 0, 1, 1});
   EXPECT_THAT(Finals(), ElementsAre(ElementsAre(0, 4, 0, 0, 1, 0, 1, 0, 0),
                                     ElementsAre(1, 4, 1, 1, 0, 1, 0, 1, 0)));
+}
+
+TEST(WrappedSpec, AStackHasALimit) {
+  FrameSpec raw;
+  raw.env = {.name = "wide", .channels = 1 << 20, .actions = ActionSpace::Choice(2)};
+  EXPECT_EQ(WrappedSpec(raw, {.stack = 64}).obs_size(), 1 << 26);
+  raw.env.channels *= 2;
+  EXPECT_EQ(ErrorOf([&] { WrappedSpec(raw, {.stack = 64}); }),
+            "env.stack = 64: observations of wide are 2097152 numbers, and all of them together "
+            "may be 67108864 at most");
 }
 
 }  // namespace

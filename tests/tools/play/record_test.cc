@@ -13,6 +13,19 @@ namespace {
 
 using testing::HasSubstr;
 
+constexpr char kBrittle[] = "plugin:" STARLING_PLUGINS "/brittle.so";
+
+// The rows above the lowest of Catch are empty: the ball has fallen.
+void ExpectTheBallBelow(const Image& last, int scale) {
+  for (int row = 0; row < 9 * scale; ++row) {
+    for (int column = 0; column < 5 * scale; ++column) {
+      const Rgb color = last.at(row, column);
+      ASSERT_TRUE(color == envs::kBackground || color == envs::kLine)
+          << "the ball is not in the lowest row: " << row << ", " << column;
+    }
+  }
+}
+
 class RecordTest : public testing::Test {
  protected:
   Finished Record(std::vector<std::string> words) {
@@ -55,13 +68,7 @@ TEST_F(RecordTest, ARandomPlayersEpisodeAsAGif) {
   const std::int32_t reset = envs::FrameEnvs::kReset;
   frames->Advance({&reset, 1});
   EXPECT_EQ(movie.frames[0].image, Enlarged(Paint(*frames, 0), 12, true));
-  for (int row = 0; row < 9 * 12; ++row) {
-    for (int column = 0; column < 5 * 12; ++column) {
-      const Rgb color = movie.frames[9].image.at(row, column);
-      ASSERT_TRUE(color == envs::kBackground || color == envs::kLine)
-          << "the ball is in the lowest row: " << row << ", " << column;
-    }
-  }
+  ExpectTheBallBelow(movie.frames[9].image, 12);
 }
 
 TEST_F(RecordTest, EveryRawFrameIsShownWhateverTheWrappersDo) {
@@ -134,6 +141,66 @@ TEST_F(RecordTest, TheNetPlaysWhatEvalPlays) {
           << seed;
     }
   }
+}
+
+// Nine no-ops and more end an episode that is none.
+TEST_F(RecordTest, AnEpisodeThatEndsInNoOpsIsNotTheFilmedOne) {
+  for (int seed = 1; seed <= 8; ++seed) {
+    const Finished finished =
+        Record({"--env", "catch", "--out", "x.gif", "--set", "env.noop_max=30", "--seed",
+                std::to_string(seed), "--scale", "12"});
+    EXPECT_THAT(finished.out, HasSubstr("returns: ")) << finished.err;
+    ExpectTheBallBelow(Watch(dir_.Read("x.gif")).frames.back().image, 12);
+  }
+}
+
+TEST_F(RecordTest, AnEpisodeThatIsCutIsFollowedByTheFilmedOne) {
+  int cut = 0;
+  for (int seed = 1; seed <= 6; ++seed) {
+    const Finished finished = Record({"--env", kBrittle, "--out", "x.gif", "--set",
+                                      "env.isolate=true", "--seed", std::to_string(seed)});
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    EXPECT_THAT(finished.out, HasSubstr("returns: 5\n"));
+    const bool fell = finished.err.find("an episode was cut") != std::string::npos;
+    // A frame of the reset and one for each step; that of the third shows where the process died.
+    const bool alone = finished.out.find(" 6 frames, 5 steps") != std::string::npos;
+    EXPECT_EQ(alone, !fell) << finished.out;
+    cut += fell;
+  }
+  EXPECT_GT(cut, 0);
+  EXPECT_LT(cut, 6);
+}
+
+TEST_F(RecordTest, ARowWithoutEndIsRefusedByItsLength) {
+  EXPECT_THAT(Mistake({"--env", "plugin:" STARLING_PLUGINS "/long_row.so", "--out", "x.gif"}),
+              HasSubstr("would have 10000 cells a side; 8192 at most can be shown"));
+}
+
+// An untrained net's run directory of the plug-in `name`, isolated.
+class EvalTest : public RecordTest {
+ protected:
+  Finished Eval(const std::string& name, const std::string& episodes) {
+    const Config config =
+        ParseConfig("", "test",
+                    {"env.name=plugin:" STARLING_PLUGINS "/" + name + ".so", "env.isolate=true",
+                     "net.kind=mlp", "actors.count=1", "run.name=test"});
+    learner::WriteCheckpoint(dir_ / "run/checkpoints", results::FirstCheckpoint(config));
+    return RunProgram(dir_, {STARLING_PROGRAM, "eval", "run", "--episodes", episodes});
+  }
+};
+
+TEST_F(EvalTest, LostEpisodesAreToldAndNotCounted) {
+  const Finished finished = Eval("brittle", "8");
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("mean return 5.00, standard deviation 0.00 over 8 episodes"));
+  EXPECT_THAT(finished.err, testing::ContainsRegex("[0-9]+ more episodes were lost because their"));
+}
+
+TEST_F(EvalTest, AnEnvThatAlwaysFailsIsGivenUp) {
+  const Finished finished = Eval("breaks", "2");
+  EXPECT_EQ(finished.status, kExitUserError);
+  EXPECT_THAT(finished.err, HasSubstr("20 episodes of env 0 in a row were lost because its process "
+                                      "failed in the middle of them: it cannot be evaluated"));
 }
 
 TEST_F(RecordTest, SameSeedSameFile) {
