@@ -4,11 +4,11 @@
 
 #include <cmath>
 #include <numeric>
+#include <stdexcept>
 #include <string>
 
 #include "actors/player.h"
 #include "core/check.h"
-#include "core/error.h"
 #include "core/log.h"
 #include "envs/registry.h"
 
@@ -17,7 +17,7 @@ namespace starling::actors {
 namespace {
 
 constexpr std::int64_t kMaxEnvs = 128;
-constexpr int kMaxLost = 20;  // episodes of an env, in a row
+constexpr int kMaxLosses = 50;  // without an episode that ended between
 
 int EnvsFor(std::int64_t episodes) {
   std::int64_t envs = std::min(episodes, kMaxEnvs);
@@ -33,12 +33,12 @@ void Summarise(EvalResult& result) {
   result.std = n > 1 ? std::sqrt(squares / (n - 1)) : 0;
 }
 
-std::string Hopeless(const Config& config, int env) {
+std::string Hopeless(const Config& config) {
   return fmt::format(
-      "{}: {} episodes of env {} in a row were lost because its process failed in the middle of "
-      "them: it cannot be evaluated; mend the env, give it more time (env.timeout_s), or let fewer "
-      "envs share a process (env.per_process)",
-      config.env.name, kMaxLost, env);
+      "{}: processes failed {} times without an episode that ended between: it cannot be "
+      "evaluated; mend the env, give it more time (env.timeout_s), or let fewer envs share a "
+      "process (env.per_process)",
+      config.env.name, kMaxLosses);
 }
 
 }  // namespace
@@ -58,33 +58,34 @@ EvalResult Evaluate(const Config& config, std::span<const float> weights, const 
   // 2. Play until each env has ended `wanted` episodes. Surplus episodes are not counted.
   std::vector<envs::EpisodeEnd> ended;
   std::vector<std::vector<double>> returns(static_cast<std::size_t>(envs));
-  std::vector<int> lost(static_cast<std::size_t>(envs));  // since an episode last ended
-  int all_lost = 0;
+  int lost = 0, losses = 0;  // episodes; and steps that lost some, since one last ended
   EvalResult result;
   int unfinished = envs;
   while (unfinished > 0) {
     ended.clear();
     player.Step(ended);
+    bool loses = false;
     for (const envs::EpisodeEnd& episode : ended) {
       auto& of_env = returns[episode.env];
       if (std::ssize(of_env) == wanted) continue;
       if (episode.end == envs::End::kCut) {
-        ++all_lost;
-        if (++lost[episode.env] == kMaxLost) throw UserError(Hopeless(config, episode.env));
+        loses = true;
+        ++lost;
         continue;
       }
-      lost[episode.env] = 0;
+      losses = 0;
       of_env.push_back(episode.episode_return);
       result.cut += episode.end == envs::End::kTruncated && episode.length >= plan.max_steps;
       if (std::ssize(of_env) == wanted) --unfinished;
     }
+    losses += loses;
+    if (losses == kMaxLosses) throw std::runtime_error(Hopeless(config));
   }
-
-  if (all_lost > 0) {
+  if (lost > 0) {
     LogWarn(
         "{} more episodes were lost because their process failed in the middle of them; they "
         "are not counted",
-        all_lost);
+        lost);
   }
 
   // 3. Collect the returns by env.

@@ -24,8 +24,8 @@ struct EvalResult {
 
 // Plays the same number of episodes in each env, so that short episodes are not favoured: the
 // number of envs is the largest divisor of `episodes` up to 128. `weights` is the flat vector of
-// config's net on config's env. Throws UserError as envs::MakeVecEnv and net::MakeModel, and if an
-// env loses 20 episodes in a row: because its process fails in the middle of them.
+// config's net on config's env. Throws UserError as envs::MakeVecEnv and net::MakeModel, and
+// std::runtime_error if env processes fail again and again before any episode ends.
 EvalResult Evaluate(const Config& config, std::span<const float> weights, const EvalPlan& plan);
 
 }  // namespace starling::actors

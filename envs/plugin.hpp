@@ -106,9 +106,11 @@ class State {
     if constexpr (std::is_arithmetic_v<T>) {
       T read = value;
       Raw(&read, sizeof read);
-      // A long double holds the numbers of every type, so none is changed by the comparison.
-      const auto wide = [](auto number) { return static_cast<long double>(number); };
-      if (!(wide(read) >= wide(low) && wide(read) <= wide(high))) RefuseMember(+read, +low, +high);
+      if (!IsWithin(read, low, high)) {
+        if (reading()) Refuse();
+        throw std::runtime_error("a member is " + std::to_string(read) +
+                                 ", outside of the bounds that Fields gives it");
+      }
       value = read;
     } else {
       if constexpr (HasSize<T>(0)) Resize(value);
@@ -158,11 +160,13 @@ class State {
     throw std::runtime_error("these bytes are no state of this environment");
   }
   template <class T, class Bound>
-  [[noreturn]] void RefuseMember(T value, Bound low, Bound high) const {
-    if (reading()) Refuse();
-    throw std::runtime_error("a member is " + std::to_string(value) +
-                             ", outside of the bounds that Fields gives it, " +
-                             std::to_string(low) + " to " + std::to_string(high));
+  static bool IsWithin(T value, Bound low, Bound high) {
+    if constexpr (std::is_floating_point_v<T>) {  // 0.1f is within 0 to 0.1
+      return value >= static_cast<T>(low) && value <= static_cast<T>(high);
+    } else {  // a long double holds the numbers of every type
+      const auto wide = [](auto number) { return static_cast<long double>(number); };
+      return wide(value) >= wide(low) && wide(value) <= wide(high);
+    }
   }
 
   std::vector<unsigned char> bytes_{};

@@ -127,7 +127,8 @@ class Numbers:
     def writer(self, row, draw=None):
         """`draw`: writes the newest observation to a view of `row`, instead of the given one."""
         view, copyto, asarray = row.reshape(self.shape), self.numpy.copyto, self.numpy.asarray
-        shape, casting = self.shape, "safe" if self.dtype == "uint8" else "unsafe"
+        shape, picture = self.shape, self.dtype == "uint8"
+        casting = "same_kind" if picture else "unsafe"
         if draw is not None:
             return lambda observation: draw(view)
 
@@ -136,6 +137,10 @@ class Numbers:
                 observation = asarray(observation)
                 if observation.shape != shape:
                     raise ValueError(f"an observation of shape {observation.shape}, not {shape}")
+            if picture and getattr(observation, "dtype", None) != "uint8":
+                observation = asarray(observation)
+                if observation.dtype.kind == "u" and observation.max() > 255:  # not modulo 256
+                    raise ValueError(f"an observation of {observation.max()}, which is no uint8")
             copyto(view, observation, casting)
 
         return write

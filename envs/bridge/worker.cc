@@ -354,8 +354,8 @@ std::optional<WorkerError> Worker::AwaitEvent(double limit_s, bool& late) {
   if (ready == 0 && while_waiting_) while_waiting_();
   if (ready < 0 && errno != EINTR) return Fail("could not be polled: " + Reason(errno));
   if (left <= 0 && ready >= 0 && (std::exchange(late, true) || fds[0].revents == 0)) {
-    return Fail(
-        fmt::format("did not answer within {} s (a larger env.timeout_s gives it more)", limit_s));
+    return Fail(fmt::format(
+        "did not answer within {} s (an env.timeout_s above that gives it more)", limit_s));
   }
   // 2. Handle the output and the unsent rest.
   if (fds[1].revents != 0) Listen();

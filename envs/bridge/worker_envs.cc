@@ -275,7 +275,9 @@ void WorkerEnvs::Keep(Slot& slot) {
     env.result = worker.result(k);
     if (command != kReset) {
       slot.failures = 0;
-      sticky_.Played(i, RowsOf(i).first(env.result.played * spec_.env.actions.width()));
+      // The worker could still write to the memory that Take has checked.
+      const int played = std::clamp(env.result.played, 0, repeat().frames);
+      sticky_.Played(i, RowsOf(i).first(played * spec_.env.actions.width()));
     }
     env.running = env.result.end == End::kRunning;
     if (repeat().keep_before) {

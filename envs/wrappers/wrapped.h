@@ -33,7 +33,8 @@ namespace starling::envs {
 // The key of the first wrapper that `config` uses; nullptr if it uses none.
 const char* FirstWrapper(const EnvConfig& config);
 
-// The spec of the wrapped env. Throws UserError as Screen.
+// The spec of the wrapped env. Throws UserError as Screen, and about a stack of more
+// than kMaxRowNumbers.
 EnvSpec WrappedSpec(const FrameSpec& raw, const EnvConfig& config);
 
 class WrappedEnv final : public VecEnv {

@@ -42,9 +42,9 @@ struct RecordOptions {
   int tiles = 1;  // frames in a PNG, evenly over the play, with the last frame
 };
 // Records every raw frame, also those that the net does not see (repeats, no-ops, ends of
-// episodes). Plays the episodes of `starling eval --episodes 1` with the same seed. Returns the
-// exit status. Throws UserError, or another exception with the file's name if writing fails; then
-// there is no file.
+// episodes). Plays the episodes of `starling eval --episodes 1` with the same seed, up to the first
+// whose process fails. Returns the exit status. Throws UserError, or another exception with the
+// file's name if writing fails; then there is no file.
 int RunRecord(const RecordOptions& options);
 
 // `starling eval`: fresh episodes with the weights of a checkpoint.

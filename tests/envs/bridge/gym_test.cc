@@ -270,7 +270,7 @@ TEST(Gym, AleTruncatedWithinAnActionShowsItsNewestFrameAlone) {
 TEST(Gym, AleRepeatsAsIfFrameByFrame) {
   STARLING_NEEDS_GYM("ALE/Breakout-v5");
   EnvConfig config = GymConfig("ALE/Breakout-v5");
-  config.sticky_actions = 0;
+  config.sticky_actions = 0.5;
   config.repeat = 4;
   config.max_pool = true;
   for (const bool life_loss_ends : {false, true}) {

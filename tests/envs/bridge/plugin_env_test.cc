@@ -143,7 +143,7 @@ TEST(PluginHeader, TakesBoundsAndLivesFromTheClass) {
   EXPECT_EQ(frame[0], -1);
 }
 
-// Bounds beyond a member's type, and a member beyond its bounds.
+// Bounds beyond a member's type, a float at its bound, and a member beyond its bounds.
 TEST(PluginHeader, BoundsAreComparedAsTheyAre) {
   std::uint8_t steps = 250;
   plugin::State state;
@@ -152,10 +152,13 @@ TEST(PluginHeader, BoundsAreComparedAsTheyAre) {
   plugin::State(state.bytes().data(), state.bytes().size())(steps, 0, 300);
   EXPECT_EQ(steps, 250);
 
+  float speed = 0.07f;
+  plugin::State()(speed, -0.07, 0.07);
+
   std::int32_t place = -1;
   EXPECT_THAT([&] { plugin::State()(place, 0u, 4u); },
               testing::ThrowsMessage<std::runtime_error>(
-                  "a member is -1, outside of the bounds that Fields gives it, 0 to 4"));
+                  "a member is -1, outside of the bounds that Fields gives it"));
   state = {};
   state(place);
   EXPECT_THAT(

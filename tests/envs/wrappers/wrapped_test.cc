@@ -311,7 +311,8 @@ TEST_F(WrappedTest, AMaskPassesWithItsObservation) {
 
 TEST(WrappedSpec, AStackHasALimit) {
   FrameSpec raw;
-  raw.env = {.name = "wide", .channels = 1 << 20, .actions = ActionSpace::Choice(2)};
+  raw.env = {
+      .name = "wide", .channels = 1 << 20, .actions = ActionSpace::Choice(2), .action_names = {}};
   EXPECT_EQ(WrappedSpec(raw, {.stack = 64}).obs_size(), 1 << 26);
   raw.env.channels *= 2;
   EXPECT_EQ(ErrorOf([&] { WrappedSpec(raw, {.stack = 64}); }),

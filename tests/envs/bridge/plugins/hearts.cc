@@ -17,7 +17,8 @@ struct Hearts {
   starling::plugin::Outcome Step(int action, starling::plugin::Random& random) {
     last = action;
     if (random.Below(3) == 0) --hearts;
-    return {1, hearts == 0 ? starling::plugin::End::kTerminated : starling::plugin::End::kRunning};
+    return {static_cast<float>(action),
+            hearts == 0 ? starling::plugin::End::kTerminated : starling::plugin::End::kRunning};
   }
   void Observe(float* values) const {
     values[0] = static_cast<float>(hearts);
