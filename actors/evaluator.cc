@@ -82,10 +82,7 @@ EvalResult Evaluate(const Config& config, std::span<const float> weights, const 
     if (losses == kMaxLosses) throw std::runtime_error(Hopeless(config));
   }
   if (lost > 0) {
-    LogWarn(
-        "{} more episodes were lost because their process failed in the middle of them; they "
-        "are not counted",
-        lost);
+    LogWarn("{} more episodes were lost, because their process failed; they are not counted", lost);
   }
 
   // 3. Collect the returns by env.

@@ -186,7 +186,7 @@ void Simulator::SendGrants() {
   }
 }
 
-// Looks at the grant when its deadline has come, and again if that has begun anew meanwhile.
+// Checks the grant at its deadline. If that has begun anew meanwhile, checks again at its end.
 void Simulator::AwaitDeadline(std::uint64_t grant) {
   const auto deadline_ns = learner_.DeadlineNs(grant);
   if (!deadline_ns) return;

@@ -122,7 +122,7 @@ TEST_F(RecordTest, MoreTilesThanFramesAreAllOfThem) {
             0);
 }
 
-// Hearts draws no-ops, stops repeated actions at lost lives, and its rewards are the played actions.
+// The rewards of Hearts are its played actions, and a lost life stops a repeated one.
 TEST_F(RecordTest, TheNetPlaysWhatEvalPlays) {
   const std::vector<std::vector<std::string>> settings = {
       {"env.name=minatar/breakout"},
@@ -151,7 +151,7 @@ TEST_F(RecordTest, TheNetPlaysWhatEvalPlays) {
   }
 }
 
-// The number before `word` in what record printed.
+// "10 frames, 9 steps" has 10 before "frames". -1 if the word is missing.
 int NumberBefore(const std::string& printed, const std::string& word) {
   const std::size_t end = printed.find(" " + word);
   return end == std::string::npos ? -1 : std::stoi(printed.substr(printed.rfind(' ', end - 1) + 1));
@@ -212,7 +212,8 @@ TEST_F(EvalTest, LostEpisodesAreToldAndNotCounted) {
   const Finished finished = Eval("brittle", "8");
   EXPECT_EQ(finished.status, 0) << finished.err;
   EXPECT_THAT(finished.out, HasSubstr("mean return 5.00, standard deviation 0.00 over 8 episodes"));
-  EXPECT_THAT(finished.err, testing::ContainsRegex("[0-9]+ more episodes were lost because their"));
+  EXPECT_THAT(finished.err,
+              testing::ContainsRegex("[0-9]+ more episodes were lost, because their"));
 }
 
 TEST_F(EvalTest, AnEnvThatAlwaysFailsIsGivenUp) {

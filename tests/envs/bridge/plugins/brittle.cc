@@ -1,5 +1,5 @@
-// Written with plugin.hpp: episodes of five steps, of which one in BRITTLE_ODDS aborts in the third.
-// A row has BRITTLE_ROW numbers.
+// Written with plugin.hpp: episodes of five steps. One in BRITTLE_ODDS aborts in its third step. A
+// row has BRITTLE_ROW numbers.
 #include <cstdlib>
 
 #include "envs/plugin.hpp"
