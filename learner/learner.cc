@@ -220,7 +220,7 @@ void Learner::Dispatch(Arrived arrived) {
     case wire::Kind::kHeartbeat:
       return membership_.OnHeartbeat(envelope.peer(), message.header);
     case wire::Kind::kLeave:
-      return membership_.OnLeave(envelope.peer());
+      return OnLeave(envelope.peer());
     case wire::Kind::kFetchState:
       return membership_.OnFetchState(message.header, std::get<wire::FetchState>(message.body));
     case wire::Kind::kActed:

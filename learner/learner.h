@@ -103,6 +103,7 @@ class Learner {
   void End(bool begun);
   // cuts
   void LimitCut();
+  void BeginStop();
   bool AwaitsCut();
   void SaveCheckpoint(CheckpointContent content);
   void AskForStates(CheckpointContent content);
@@ -138,6 +139,7 @@ class Learner {
   void OnFetch(const wire::Header& header);
   void OnActed(const wire::Header& header, const wire::Acted& acted);
   void OnState(const wire::Header& header, const wire::State& part);
+  void OnLeave(const std::string& peer);
   void ReloadKeys();
 
   // publish, answer

@@ -31,16 +31,25 @@ void Learner::LimitCut() {
                           config_.gradients_per_unroll() > 1 ? " for each of an unroll" : ""));
 }
 
+// Withholds grants for the end of the run. Who leaves from then on leaves with the learner.
+void Learner::BeginStop() {
+  if (stopped_ms_ || !options_.exact || engine_.over()) return;
+  stopped_ms_ = clock_.NowMs();
+  engine_.StopGranting();
+}
+
 // Whether gradients that are being computed are still awaited at the end of the run.
 bool Learner::AwaitsCut() {
-  if (!options_.exact || engine_.over()) return false;
-  const std::int64_t now_ms = clock_.NowMs();
-  if (!stopped_ms_) {
-    stopped_ms_ = now_ms;
-    engine_.StopGranting();
-  }
-  return !engine_.AtCut() && !engine_.frozen() &&
-         now_ms - *stopped_ms_ < std::min(CutMs(), kMaxStopMs);
+  BeginStop();
+  return options_.exact && !engine_.over() && !engine_.AtCut() && !engine_.frozen() &&
+         clock_.NowMs() - *stopped_ms_ < std::min(CutMs(), kMaxStopMs);
+}
+
+// If the whole fleet is told to end, goodbyes may be read before the loop sees its own signal.
+void Learner::OnLeave(const std::string& peer) {
+  std::array<wire::PollItem, 1> stop{{{.fd = options_.stop_fd}}};
+  if (wire::Poll(stop, 0) || MustStop()) BeginStop();
+  membership_.OnLeave(peer);
 }
 
 // At a cut, asks the actors for their states. The checkpoint is written when they are here.

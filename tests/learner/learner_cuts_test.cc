@@ -1,6 +1,9 @@
 // A learner asks its actors for their states at a cut, and gives them back after a restart.
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <semaphore>
+
 #include "tests/support/learner_fixture.h"
 
 namespace starling {
@@ -125,6 +128,30 @@ TEST_F(LearnerCutsTest, AnActorThatLeavesAtTheEndWithoutItsGradientMakesNoUpdate
   Wait();
   EXPECT_EQ(counters().applied, 0u);
   EXPECT_EQ(LastCheckpoint().version, 0u);
+}
+
+// Its goodbye is here before the learner's loop has seen the signal: no actor is left to be asked.
+TEST_F(LearnerCutsTest, AnActorThatIsHeardBeforeTheStopLeavesWithTheLearner) {
+  std::atomic<bool> holds = false;
+  std::binary_semaphore held{0}, released{0};
+  abandoned_ = [&] {
+    if (holds.exchange(false)) {
+      held.release();
+      released.acquire();
+    }
+    return false;
+  };
+  const auto actor = StartWithActor(kBound);
+  Play(*actor);
+  actor->NextGrant();
+  holds = true;
+  held.acquire();
+  actor->Send(wire::Leave{});
+  AskToStop();
+  released.release();
+  Discard();
+  EXPECT_EQ(LastCheckpoint().version, 1u);
+  EXPECT_EQ(Newest().checkpoint->version, 0u) << "a cut of no actors";
 }
 
 TEST_F(LearnerCutsTest, TheEndOfARunIsOne) {

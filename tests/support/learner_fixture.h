@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -52,7 +53,7 @@ class LearnerFixture : public testing::Test {
                                 .exact = exact_,
                                 .stop_fd = stop_fd_,
                                 .reload_fd = reload_fd_,
-                                .abandoned = {},
+                                .abandoned = abandoned_,
                                 .sinks = {.on_status = [this](const auto& s) { OnStatus(s); },
                                           .on_published =
                                               [this](auto published) {
@@ -136,6 +137,8 @@ class LearnerFixture : public testing::Test {
   TempDir dir_;
   const int reload_fd_;
   bool exact_ = false;  // for Start
+  // For Start: asked in every turn of the loop, before messages are read.
+  std::function<bool()> abandoned_;
   Config config_;
   learner::RefusalLimits refusal_limits_{};
   std::unique_ptr<learner::Learner> learner_;
