@@ -69,7 +69,8 @@ struct EnvSeed {
   }
 };
 
-// Called ten times a second during a wait for an env in another process; may be empty.
+// Called at least ten times a second during a wait for an env in another process, and between the
+// no-ops of a reset; may be empty.
 using WhileWaiting = std::function<void()>;
 
 // The fields of the episodes of `num_envs` envs that are not yet taken.

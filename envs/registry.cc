@@ -158,7 +158,7 @@ std::unique_ptr<VecEnv> MakeVecEnv(const EnvConfig& config, int num_envs, const 
   }
   auto frames = entry.frames(config, num_envs, seed, while_waiting);
   CheckFits(entry, frames->spec(), config);
-  return std::make_unique<WrappedEnv>(std::move(frames), seed, config);
+  return std::make_unique<WrappedEnv>(std::move(frames), seed, config, while_waiting);
 }
 
 std::unique_ptr<FrameEnvs> MakeFrames(const EnvConfig& config, int num_envs, const EnvSeed& seed) {

@@ -288,12 +288,15 @@ std::span<const float> Worker::Floats(std::size_t offset, int env) const {
 // Sends as much as the socket takes; AwaitEvent sends the rest. The next read finds a dead worker.
 void Worker::Send() {
   while (!outgoing_.empty()) {
+    const std::string_view rest = std::string_view(outgoing_).substr(sent_);
     const ssize_t done =
-        ::send(control_.get(), outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        ::send(control_.get(), rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (done < 0 && errno == EINTR) continue;
-    if (done < 0 && errno != EAGAIN) outgoing_.clear();
-    if (done <= 0) return;
-    outgoing_.erase(0, done);
+    if (done < 0 && errno == EAGAIN) return;
+    sent_ += done > 0 ? static_cast<std::size_t>(done) : rest.size();
+    if (sent_ < outgoing_.size()) continue;
+    outgoing_.clear();
+    sent_ = 0;
   }
 }
 
@@ -350,8 +353,8 @@ std::optional<WorkerError> Worker::AwaitEvent(double limit_s, bool& late) {
   const std::int64_t at_most = while_waiting_ ? kWaitMs : 1'000'000;
   const int ready =
       ::poll(fds.data(), fds.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, at_most)));
-  // 1. Check the deadline.
-  if (ready == 0 && while_waiting_) while_waiting_();
+  // 1. Check the deadline. A worker that prints all the time is waited for, too.
+  if (while_waiting_) while_waiting_();
   if (ready < 0 && errno != EINTR) return Fail("could not be polled: " + Reason(errno));
   if (left <= 0 && ready >= 0 && (std::exchange(late, true) || fds[0].revents == 0)) {
     return Fail(fmt::format(

@@ -55,7 +55,9 @@ FrameSpec TryWorker(const WorkerProgram& program, double timeout_s, const std::s
     error = worker.Take(timeout_s);
   }
   if (!error) return worker.spec();
-  if (error->mistake) throw UserError(error->text);
+  constexpr const char* kOptions = "env.options";
+  const bool of_options = error->text.find(kOptions) != std::string::npos;
+  if (error->mistake) throw UserError(error->text, of_options ? kOptions : "");
   throw UserError(fmt::format("{}: {}, tried before anything starts, {}; {}", program.name,
                               program.argv[0], WithLastWords(*error), advice));
 }

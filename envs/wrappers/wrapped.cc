@@ -74,8 +74,9 @@ EnvSpec WrappedSpec(const FrameSpec& raw, const EnvConfig& config) {
 }
 
 WrappedEnv::WrappedEnv(std::unique_ptr<FrameEnvs> frames, const EnvSeed& seed,
-                       const EnvConfig& config)
+                       const EnvConfig& config, WhileWaiting while_waiting)
     : config_(config),
+      while_waiting_(std::move(while_waiting)),
       frames_(std::move(frames)),
       screen_(frames_->spec(), config.pixels),
       spec_(WrappedSpec(frames_->spec(), config)),
@@ -197,6 +198,7 @@ void WrappedEnv::Restart() {
   // 2. Reset them and play the no-ops, all envs together.
   while (any) {
     frames_->Advance(commands_);
+    if (while_waiting_) while_waiting_();
     any = false;
     for (EnvState& env : envs_) {
       const auto command = CommandOf(env.index);

@@ -41,7 +41,8 @@ class WrappedEnv final : public VecEnv {
  public:
   // REQUIRES: `frames` repeat as RepeatOf(config). The number of no-ops of env i is drawn from
   // seed.Stream(i, Purpose::kNoop).
-  WrappedEnv(std::unique_ptr<FrameEnvs> frames, const EnvSeed& seed, const EnvConfig& config);
+  WrappedEnv(std::unique_ptr<FrameEnvs> frames, const EnvSeed& seed, const EnvConfig& config,
+             WhileWaiting while_waiting = {});
 
   const EnvSpec& spec() const override { return spec_; }
   int size() const override { return frames_->size(); }
@@ -81,6 +82,7 @@ class WrappedEnv final : public VecEnv {
   void Observe(EnvState& env, bool first, std::span<float> out);
 
   const EnvConfig config_;
+  const WhileWaiting while_waiting_;
   std::unique_ptr<FrameEnvs> frames_;
   Screen screen_;
   EnvSpec spec_;

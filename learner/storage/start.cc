@@ -169,13 +169,16 @@ bool EndedAt(const std::filesystem::path& run_dir, std::uint64_t version) {
 }
 
 void CheckSameNumbers(const Config& config, const Checkpoint& from, const std::string& path) {
-  const bool theirs =
-      ParseConfig(from.config, "the configuration in " + path).env.normalize_observations;
-  if (theirs == config.env.normalize_observations) return;
-  constexpr const char* kKey = "env.normalize_observations";
-  throw UserError(fmt::format("{} = {}: {} holds a net that has learnt with {}; set it so", kKey,
-                              !theirs, path, theirs),
-                  kKey);
+  const EnvConfig theirs = ParseConfig(from.config, "the configuration in " + path).env;
+  const auto check = [&](const char* key, bool ours, bool learnt) {
+    if (ours == learnt) return;
+    throw UserError(fmt::format("{} = {}: {} holds a net that has learnt with {}; set it so", key,
+                                ours, path, learnt),
+                    key);
+  };
+  check("env.normalize_observations", config.env.normalize_observations,
+        theirs.normalize_observations);
+  check("env.normalize_rewards", config.env.normalize_rewards, theirs.normalize_rewards);
 }
 
 void CheckStart(const Config& config, const InitialNet& net, const std::filesystem::path& run_dir,

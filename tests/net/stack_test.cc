@@ -93,6 +93,14 @@ TEST(StackTest, TheSizesOfPictures) {
   EXPECT_EQ(cells("residual 3x5", 2, 6), (Sizes{2, 6, 3}));
 }
 
+TEST(StackTest, APictureWhoseChannelsComeFirstIsFound) {
+  const ModelSpec spec{NetKind::kNature, {256}, 4, 84, 84, ActionSpace::Choice(3)};
+  const auto backend = MakeReferenceBackend<float>();
+  EXPECT_EQ(ErrorOf([&] { MakeModel(spec, *backend, {}); }),
+            "net.kind \"nature\" convolves 8x8 cells, but an observation of this env is 4x84: "
+            "channels come last, here 84; transpose it");
+}
+
 TEST(StackTest, AConvolutionThatDoesNotFitIsNamed) {
   const auto refusal = [](std::vector<std::string> layers, int side) {
     ModelSpec spec{NetKind::kLayers, {}, side, side, 2, ActionSpace::Choice(3)};

@@ -11,7 +11,7 @@ Options, all about the env of index "who" (default 0) in the process, when it pl
   "nonsense": what to get wrong
   "once": a path; only the process that makes this file misbehaves
   "start": how not to start    "goodbye": a path; made when ending in good order
-  "wait_for": a path; no reset ends before it exists
+  "wait_for": a path; no reset ends before it exists    "chats": anything; it prints meanwhile
   "deaf": anything; does not end when its socket closes
   "print": text on standard error at the beginning
   "starts": a path; gets a "+" at the beginning and a "-" before the process is ready
@@ -83,6 +83,9 @@ def main():
     if start == "mistake":
         say({"error": "fake: the fake is not in the mood"})
         return
+    if start == "option":
+        say({"error": 'fake: env.options: "mood" = 9 is none that the fake has: 0, 1'})
+        return
     if start == "silent":
         for_ever()
     if start == "noise":
@@ -132,7 +135,8 @@ def main():
                     break
                 if command == -2:
                     while "wait_for" in options and not os.path.exists(options["wait_for"]):
-                        pass
+                        if "chats" in options:
+                            print("still waiting", file=sys.stderr, flush=True)
                     steps[i] = 0
                     episodes[i] += 1
                 else:

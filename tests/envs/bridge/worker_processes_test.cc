@@ -119,6 +119,15 @@ TEST(WorkerEnvs, AMistakeIsSaidAtOnce) {
   EXPECT_EQ(ErrorAfter(R"({"start": "mistake"})"), "fake: the fake is not in the mood");
 }
 
+TEST(TryWorker, AMistakeInTheOptionsIsOneOfTheirKey) {
+  try {
+    TryWorker(FakeWorker(R"({"start": "option"})"), 60, "");
+    ADD_FAILURE() << "no mistake";
+  } catch (const UserError& error) {
+    EXPECT_EQ(error.key(), "env.options");
+  }
+}
+
 TEST(WorkerEnvs, OneThatOnlyMakesNoiseIsNotWaitedFor) {
   EXPECT_THAT(ErrorAfter(R"({"start": "noise"})"),
               HasSubstr("prints endlessly and does not follow the worker protocol"));
@@ -196,6 +205,21 @@ TEST(WorkerEnvs, WhoeverWaitsMayDoSomethingMeanwhile) {
   envs.Advance(Commands{1});
   EXPECT_EQ(envs.replaced(), 1);
   EXPECT_GE(calls - before, 1) << "in half a second";
+}
+
+// Between two lines of a process that prints without a pause, too.
+TEST(WorkerEnvs, WhoeverWaitsForATalkativeOneMayDoSomethingMeanwhile) {
+  const TempDir dir;
+  const std::string file = (dir / "go").string();
+  int calls = 0;
+  bool starts = true;
+  WorkerEnvs envs(FakeWorker("{\"chats\": true, \"wait_for\": \"" + file + "\"}"), 1, kSeed,
+                  {.while_waiting = [&] {
+                    if (!starts && ++calls == 20) std::ofstream(file) << "on";
+                  }});
+  starts = false;
+  envs.Advance(Commands{kReset});
+  EXPECT_EQ(envs.result(0).end, End::kRunning);
 }
 
 TEST(WorkerEnvs, OneThatComesBackDifferentIsGivenUp) {

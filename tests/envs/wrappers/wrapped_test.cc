@@ -243,6 +243,17 @@ TEST_F(WrappedTest, NoopsComeFirstAndDifferFromEpisodeToEpisode) {
   EXPECT_THAT(Episodes(), IsEmpty());
 }
 
+// A thousand slow no-ops take longer than a learner waits for a word.
+TEST_F(WrappedTest, WhoeverWaitsMayDoSomethingBetweenTheNoops) {
+  int calls = 0;
+  const EnvConfig config{.noop_max = 50};
+  WrappedEnv waiting(std::make_unique<Scripted>(1, RepeatOf(config)), {}, config, [&] { ++calls; });
+  std::vector<float> row(3);
+  waiting.Reset(row);
+  EXPECT_GT(row[1], 1) << "no-ops";
+  EXPECT_EQ(calls, 1 + static_cast<int>(row[1]));
+}
+
 TEST_F(WrappedTest, AnEpisodeThatEndsInItsNoopsBeginsAgain) {
   Begin({.noop_max = 50}, 1, [](int, int frame, FrameResult& result) { EndAt(frame, 1, result); });
   EXPECT_THAT(seen, ElementsAre(0, 0, 0));

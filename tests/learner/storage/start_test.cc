@@ -67,8 +67,11 @@ TEST_F(StartTest, OtherSettingsOfTheSameOptimizerAreAccepted) {
 
 // Pictures leave no parameters that could differ.
 TEST_F(StartTest, OtherNumbersThanTheNetHasLearntFromAreRefused) {
-  EXPECT_THAT(Refusal("env.normalize_observations=true", "env.normalize_observations=false"),
-              HasSubstr("holds a net that has learnt with true; set it so"));
+  for (const std::string key : {"env.normalize_observations", "env.normalize_rewards"}) {
+    EXPECT_THAT(Refusal(key + "=true", key + "=false"),
+                testing::AllOf(HasSubstr(key + " = false: "),
+                               HasSubstr("holds a net that has learnt with true; set it so")));
+  }
 }
 
 // Behind a gap nothing is known, unless the learner said that it ended there.
