@@ -112,13 +112,17 @@ void Minibatches::Forward(std::span<const float> weights, const PlayedUnroll& un
     backend_.Gather(envs, static_cast<int>(carried[i].size()) / envs, envs_chosen_.data(),
                     unroll.carried[i].data(), carried[i].data());
   }
-  for (int t = 0; t < steps_; ++t) model_->Forward(weights, t);
+  for (int t = 0; t < steps_; ++t) {
+    model_->Forward(weights, t);
+    backend_.Progress();
+  }
 }
 
 void Minibatches::ForwardProximal(std::span<const float> weights, const PlayedUnroll& unroll) {
   for (int m = 0; m < count_; ++m) {
     Take(m);
     Forward(weights, unroll);
+    backend_.Progress();
     backend_.LogProbs({.n = samples(),
                        .policy = model_->policy(),
                        .logits = model_->logits().data(),

@@ -100,6 +100,7 @@ Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t life, R
   int first = 0;
   for (const auto& group : groups_) firsts_.push_back(std::exchange(first, first + group->size()));
   CHECK(first == envs_, "{} of {} envs", first, envs_);
+  replica_.backend->OnProgress(between_steps_);
   // The buffers are zeros; only the streams of actions need values before the first unroll.
   const envs::EnvSeed seed{config.run.seed, slot, life};
   std::size_t env_index = 0;

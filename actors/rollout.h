@@ -68,7 +68,8 @@ class Rollout {
  public:
   // `life`: from it and `slot` all random streams derive; new wherever the state of the life before
   // is lost. `between_steps` (the beats) is called after every env step, or once an unroll if the
-  // games are on a GPU, and during waits for a slow env; may be empty. The envs keep no pace.
+  // games are on a GPU, during waits for a slow env, and between the layers of a gradient; may be
+  // empty. The envs keep no pace.
   Rollout(const Config& config, std::uint32_t slot, std::uint32_t life,
           std::function<void()> between_steps = {});
   // The same with a given replica and given envs for it; no groups: those of `config`.

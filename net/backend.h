@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "core/config/words.h"
 #include "core/gpu.h"
@@ -107,6 +108,16 @@ class Backend {
   virtual void AdvantageMoments(const MomentsArgs<T>& args) { net::AdvantageMoments(args); }
   // Scales gradient (size) as net::ClipByGlobalNorm does; norm (1) is the norm before.
   virtual void ClipByGlobalNorm(std::size_t size, double max_norm, T* gradient, double* norm);
+
+  // `progress` is called between the layers of a net's backward pass, and of a forward pass of many
+  // samples: how whoever computes for seconds shows that it goes on. May be empty.
+  void OnProgress(std::function<void()> progress) { progress_ = std::move(progress); }
+  void Progress() const {
+    if (progress_) progress_();
+  }
+
+ private:
+  std::function<void()> progress_;
 };
 
 // While it lives, the weights at the addresses that the backend sees do not change, so the backend

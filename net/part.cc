@@ -6,6 +6,8 @@
 namespace starling::net {
 namespace {
 
+constexpr int kManySamples = 1024;  // an actor's step has fewer, and is short
+
 int MaskNumbers(const PartSpec& spec) {
   return spec.first && spec.policy ? spec.policy->actions.mask() : 0;
 }
@@ -82,7 +84,10 @@ void Part<T>::Forward(std::span<const T> parameters, const Block& block, int bef
   const Step step = StepOf(block, before);
   const int row = step.row;
   TakeMasks(row, block.envs);
-  for (std::size_t i = 0; i < layers_.size(); ++i) layers_[i]->Forward(p, step, Input(i, row));
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    layers_[i]->Forward(p, step, Input(i, row));
+    if (block.envs >= kManySamples) backend_.Progress();
+  }
   // 2. The heads read the output of the last layer.
   const T* const top = Input(layers_.size(), row);
   if (policy_) policy_->Forward(p, row, block.envs, top, MaskOf(row), in_size_ + mask_);
@@ -146,6 +151,7 @@ void Part<T>::Backward(std::span<const T> parameters, int steps, std::span<const
       layers_[i]->BackwardStep(p, step, t == steps - 1);
     }
     layers_[i]->Backward(p, rows, Input(i, 0), gradient.data(), InputGradient(i, 0));
+    backend_.Progress();
   }
 }
 

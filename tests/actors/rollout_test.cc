@@ -49,6 +49,30 @@ TEST_F(RolloutTest, ItIsTheStateBeforeTheNextEpisode) {
   EXPECT_FLOAT_EQ(static_cast<float>(loss.value_loss), (4 + 1 + 4 + 1 + 1) / 5.0f);
 }
 
+// A learner removes an actor that is silent for seconds, however much it computes.
+TEST(RolloutBeats, ComeBetweenTheLayersOfAGradientToo) {
+  const std::vector<std::string> shared = {"env.name=memory/recall", "actors.envs_per_actor=4",
+                                           "actors.unroll=3", "net.hidden=[]"};
+  const auto beats = [&](std::vector<std::string> more) {
+    more.insert(more.end(), shared.begin(), shared.end());
+    int calls = 0;
+    Rollout rollout(ParseConfig("", "test.toml", more), 0, 1, [&] { ++calls; });
+    std::vector<float> gradient(rollout.layout().size());
+    rollout.Act();
+    calls = 0;
+    rollout.Gradient(0, 0.01, gradient);
+    return calls;
+  };
+  const std::string layers = "net.layers=[\"linear 4\", \"tanh\", \"linear 4\"]";
+  EXPECT_EQ(beats({layers}), 3);
+  EXPECT_EQ(beats({layers, "net.critic=separate"}), 6);
+  const std::string memory = "net.layers=[\"lstm 4\"]";
+  EXPECT_EQ(beats({memory, "loss.kind=ppo"}), 3 + 1) << "steps forward, a layer back";
+  EXPECT_EQ(beats({memory, "loss.kind=ppo", "updates.minibatches=2", "loss.proximal=grant"}),
+            2 * (3 + 1) + 3 + 1)
+      << "first both minibatches forward";
+}
+
 Config InGroups(std::vector<std::string> settings, int groups) {
   settings.push_back("actors.groups=" + std::to_string(groups));
   return ParseConfig("", "test.toml", settings);
