@@ -54,8 +54,9 @@ class GaveUp : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Throws UserError if the net of `from` has learnt from observations or rewards that were normalised
-// otherwise than those of `config`. Pictures leave no parameters that could tell. `path`: of `from`.
+// Throws UserError if the net of `from` has learnt from observations or rewards that were
+// normalised otherwise than those of `config`. Pictures leave no parameters that could tell.
+// `path`: of `from`.
 void CheckSameNumbers(const Config& config, const Checkpoint& from, const std::string& path);
 
 // Throws UserError if a learner cannot start so. To begin, there must be no checkpoint. To resume,
