@@ -228,8 +228,7 @@ TEST_F(GpuRolloutTest, BetweenStepsItBeats) {
   int beats = 0;
   const auto rollout = OnGpu(ConfigOf({"env.name=catch"}), Games::kStaged, nullptr,
                              FakeGpu::kNoLimit, [&] { ++beats; });
-  std::vector<float> gradient(rollout->layout().size());
-  rollout->Run(0.01, gradient);
+  rollout->Act();
   EXPECT_EQ(beats, 3);
 }
 
