@@ -45,7 +45,8 @@ bool Learner::AwaitsCut() {
          clock_.NowMs() - *stopped_ms_ < std::min(CutMs(), kMaxStopMs);
 }
 
-// If the whole fleet is told to end, goodbyes may be read before the loop sees its own signal.
+// Actors that are told to end with their learner may be heard first. So the learner looks for its
+// own signal before it lets one go.
 void Learner::OnLeave(const std::string& peer) {
   std::array<wire::PollItem, 1> stop{{{.fd = options_.stop_fd}}};
   if (wire::Poll(stop, 0) || MustStop()) BeginStop();

@@ -109,8 +109,8 @@ class Backend {
   // Scales gradient (size) as net::ClipByGlobalNorm does; norm (1) is the norm before.
   virtual void ClipByGlobalNorm(std::size_t size, double max_norm, T* gradient, double* norm);
 
-  // `progress` is called between the layers of a net's backward pass, and of a forward pass of many
-  // samples: how whoever computes for seconds shows that it goes on. May be empty.
+  // A net calls `progress` between the layers of a backward pass, and of a forward pass over many
+  // samples. An actor shows with it that it lives. May be empty.
   void OnProgress(std::function<void()> progress) { progress_ = std::move(progress); }
   void Progress() const {
     if (progress_) progress_();

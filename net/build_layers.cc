@@ -108,15 +108,16 @@ struct Chain {
   }
   const bool channels_first = first && spec.height < spec.width && spec.channels == spec.width;
   const bool minatar_fits = spec.height >= 3 && spec.width >= 3 && spec.kind != NetKind::kMinatar;
+  const std::string advice =
+      channels_first ? fmt::format("channels come last, here {}; transpose it", spec.channels)
+      : minatar_fits ? "use net.kind \"minatar\" or \"mlp\""
+                     : "use net.kind \"mlp\"";
   throw UserError(
       fmt::format(
           "net.kind \"{}\" convolves {}x{} cells, but an observation of this env is "
           "{}x{}{}: {}",
           NameOf(spec.kind), layer.kernel_height, layer.kernel_width, spec.height, spec.width,
-          first ? "" : fmt::format(", {}x{} at that layer", input.height, input.width),
-          channels_first ? fmt::format("channels come last, here {}; transpose it", spec.channels)
-                         : fmt::format("use net.kind {}",
-                                       minatar_fits ? "\"minatar\" or \"mlp\"" : "\"mlp\"")),
+          first ? "" : fmt::format(", {}x{} at that layer", input.height, input.width), advice),
       "net.kind");
 }
 

@@ -288,14 +288,13 @@ std::span<const float> Worker::Floats(std::size_t offset, int env) const {
 // Sends as much as the socket takes; AwaitEvent sends the rest. The next read finds a dead worker.
 void Worker::Send() {
   while (!outgoing_.empty()) {
-    const std::string_view rest = std::string_view(outgoing_).substr(sent_);
-    const ssize_t done =
-        ::send(control_.get(), rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t done = ::send(control_.get(), outgoing_.data() + sent_, outgoing_.size() - sent_,
+                                MSG_NOSIGNAL | MSG_DONTWAIT);
     if (done < 0 && errno == EINTR) continue;
     if (done < 0 && errno == EAGAIN) return;
-    sent_ += done > 0 ? static_cast<std::size_t>(done) : rest.size();
-    if (sent_ < outgoing_.size()) continue;
-    outgoing_.clear();
+    if (done > 0) sent_ += static_cast<std::size_t>(done);
+    if (done > 0 && sent_ < outgoing_.size()) continue;
+    outgoing_.clear();  // all is sent, or the worker is dead
     sent_ = 0;
   }
 }

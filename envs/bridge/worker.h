@@ -101,7 +101,7 @@ class Worker {
   Spawned process_;
   Clock::time_point begun_;          // the construction, or the last Play
   std::string outgoing_, incoming_;  // on the control socket
-  std::size_t sent_ = 0;             // bytes of outgoing_, unless all of them are
+  std::size_t sent_ = 0;             // bytes of outgoing_ that the socket has taken
   std::string printed_;              // the end of the worker's output
   std::int64_t heard_ = 0;           // bytes of the worker's output so far
   FrameSpec spec_;

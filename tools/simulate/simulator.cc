@@ -186,7 +186,7 @@ void Simulator::SendGrants() {
   }
 }
 
-// Checks the grant at its deadline. If that has begun anew meanwhile, checks again at its end.
+// Checks the grant at its deadline, and once more if the deadline has moved by then.
 void Simulator::AwaitDeadline(std::uint64_t grant) {
   const auto deadline_ns = learner_.DeadlineNs(grant);
   if (!deadline_ns) return;

@@ -1,4 +1,4 @@
-// The fake worker of fake_worker.py as a program for Worker and WorkerEnvs, and what it shows.
+// The worker of fake_worker.py: its program for Worker and WorkerEnvs, and its observations.
 #pragma once
 
 #include <cstdint>
