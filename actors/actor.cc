@@ -7,6 +7,7 @@
 #include "core/denormals.h"
 #include "core/error.h"
 #include "core/log.h"
+#include "net/build_layers.h"
 #include "wire/protocol.h"
 
 namespace starling::actors {
@@ -65,8 +66,9 @@ void RunIncarnation(LearnerClient& client, const OwnSettings& own, bool& fresh) 
   bool had_gpu = !first_life && config.actors.backend != DeviceChoice::kCpu;
   try {
     // A restored state brings its own life.
-    const auto rollout =
-        MakeRollout(config, client.slot(), client.life(), [&client] { client.Beat(); });
+    const auto rollout = MakeRollout(
+        config, client.slot(), client.life(), [&client] { client.Beat(); },
+        [&client] { client.BeatWaiting(); });
     had_gpu = rollout->on_gpu();
     client.SaveWith([&](std::vector<std::byte>& to) {
       try {
@@ -101,12 +103,15 @@ void WarnOfStages(const Config& config, const Replica& replica, std::size_t grou
 }  // namespace
 
 std::unique_ptr<Rollout> MakeRollout(Config config, std::uint32_t slot, std::uint32_t life,
-                                     const std::function<void()>& beat) {
+                                     const std::function<void()>& beat,
+                                     const envs::WhileWaiting& while_waiting) {
   const auto make = [&] {
     const envs::EnvSeed seed{config.run.seed, slot, life};
     Replica replica = MakeReplica(config, slot);
-    EnvGroups groups = MakePacedEnvs(config, replica, seed, beat);
+    EnvGroups groups = MakePacedEnvs(config, replica, seed, while_waiting);
     WarnOfStages(config, replica, groups.size());
+    const std::string why = net::WhyTranspose(ModelSpecOf(config, groups[0]->spec()));
+    if (slot == 0 && !why.empty()) LogWarn("{}", why);
     return std::make_unique<Rollout>(config, slot, life, std::move(replica), std::move(groups),
                                      beat);
   };
@@ -134,6 +139,8 @@ ClientState RunActor(const ClientOptions& options, std::string& text, const OwnS
     } catch (const UserError&) {
       client.SayGoodbye();  // so that the learner does not wait for this actor's gradients
       throw;
+    } catch (const AskedToLeave&) {
+      LogInfo("asked to leave: an environment that has not answered is not waited for");
     }
     if (fresh) continue;
     if (client.state() != ClientState::kLost) break;

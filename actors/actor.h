@@ -13,10 +13,11 @@
 namespace starling::actors {
 
 // The rollout of a working actor, at the pace of its env. With backend "auto" it falls back to the
-// processor if no GPU is available. `beat` as Rollout's `between_steps`. Throws UserError if the
-// run's environment or net cannot be built here.
+// processor if no GPU is available. `beat` as Rollout's `between_steps`, `while_waiting` as
+// MakeEnvs'. Throws UserError if the run's environment or net cannot be built here.
 std::unique_ptr<Rollout> MakeRollout(Config config, std::uint32_t slot, std::uint32_t life,
-                                     const std::function<void()>& beat = {});
+                                     const std::function<void()>& beat = {},
+                                     const envs::WhileWaiting& while_waiting = {});
 
 // Runs one actor until the run is over, the actor is stopped, or there is no learner. Joins a lost
 // learner again as a new incarnation. Returns kRunOver, kStopped, kRefused or kUnreachable; for the

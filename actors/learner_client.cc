@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::int64_t kPollMs = 20;   // longest wait for room in a queue
 constexpr std::int64_t kWaitMs = 100;  // longest wait between two ticks of the clock
+// An actor that is to leave gives an environment so long.
+constexpr std::int64_t kPatienceMs = 1000;
 static_assert(kWaitMs * 1'000'000 < RunningClock::kMaxTickNs);
 
 std::int64_t Ms(double seconds) { return static_cast<std::int64_t>(seconds * 1000.0); }
@@ -86,9 +88,19 @@ bool LearnerClient::PushSlices(std::uint64_t sequence, std::uint64_t base,
 }
 
 void LearnerClient::Beat() {
+  got_on_ms_ = real_.NowMs();
+  SendBeat(got_on_ms_);
+}
+
+void LearnerClient::BeatWaiting() {
   const std::int64_t now = real_.NowMs();
-  if (now < session_->deadlines.beat) return;
-  session_->deadlines.beat = now + static_cast<std::int64_t>(session_->config.wire.heartbeat_ms);
+  SendBeat(now);
+  if (now > got_on_ms_ + kPatienceMs && MustLeave()) throw AskedToLeave();
+}
+
+void LearnerClient::SendBeat(std::int64_t now_ms) {
+  if (now_ms < session_->deadlines.beat) return;
+  session_->deadlines.beat = now_ms + static_cast<std::int64_t>(session_->config.wire.heartbeat_ms);
   Send(wire::Heartbeat{});  // if the queue is full, the gradients in it are signs of life
 }
 

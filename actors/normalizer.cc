@@ -57,6 +57,7 @@ Normalizer::Normalizer(const Config& config, const envs::EnvSpec& spec,
       batch_(batch),
       row_(static_cast<int>(spec.row())),
       gamma_(config.loss.gamma),
+      trained_(layout.trained()),
       rows_(config.env.normalize_observations ? Size(batch.steps * batch.envs) * spec.row() : 0,
             backend.memory()),
       returns_(config.env.normalize_rewards ? Size(batch.steps * batch.envs) : 0,
@@ -119,7 +120,7 @@ void Normalizer::Scale(std::span<const float> weights, const net::Block& block,
                          .rewards = rewards.data()});
 }
 
-void Normalizer::Sum(int steps, int samples, std::span<float> gradient) {
+void Normalizer::Sum(int steps, int samples, std::span<float> to) {
   const int rows = steps * batch_.envs;
   const auto sum = [&](const net::Parameter& sums, int width, const float* x, int row) {
     backend_.SumMoments({.n = rows,
@@ -127,7 +128,7 @@ void Normalizer::Sum(int steps, int samples, std::span<float> gradient) {
                          .x = x,
                          .row = row,
                          .factor = 1.0 / samples,
-                         .to = &gradient[sums.offset]});
+                         .to = &to[sums.offset - trained_]});
   };
   for (const Columns& columns : columns_) {
     if (columns.sums == nullptr) continue;

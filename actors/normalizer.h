@@ -47,9 +47,9 @@ class Normalizer {
   // Scales the rewards (block.envs) of `block`. `resets` (block.envs): where an episode begins.
   void Scale(std::span<const float> weights, const net::Block& block,
              std::span<const std::uint8_t> resets, std::span<float> rewards);
-  // Writes the sums of the first `steps` steps, each divided by `samples`, to their place in
-  // `gradient` (layout's size).
-  void Sum(int steps, int samples, std::span<float> gradient);
+  // Writes the sums of the first `steps` steps, each divided by `samples`, to `to`: the floats of a
+  // gradient behind those that are trained.
+  void Sum(int steps, int samples, std::span<float> to);
   // The step after the last of `steps` becomes step 0, the returns so far with it. Rows of
   // observations are carried by their owner.
   void Carry(int steps);
@@ -73,6 +73,7 @@ class Normalizer {
   const net::Batch batch_;
   const int row_;
   const double gamma_;
+  const std::size_t trained_;
   std::vector<Columns> columns_;  // of all of a row; none without normalised observations
   const net::Parameter* return_sums_ = nullptr;
   Buffer<float> rows_;

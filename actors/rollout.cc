@@ -96,6 +96,7 @@ Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t life, R
       dvalues_(Size(Samples()), memory_),
       moments_(1, memory_),
       report_(1, memory_),
+      sums_(layout_.size() - layout_.trained(), memory_),
       gradient_(memory_.on_host() ? 0 : layout_.size(), memory_) {
   int first = 0;
   for (const auto& group : groups_) firsts_.push_back(std::exchange(first, first + group->size()));
@@ -280,11 +281,12 @@ void Rollout::ComputeGradient(std::uint64_t use, std::span<float> to) {
     model.Backward(NetWeights(), steps, dlogits_.span(), dvalues_.span(), trained);
     backend.ClipByGlobalNorm(trained.size(), config_.optimizer.clip_norm, to.data(), &report.norm);
   });
-  // 4. The sums of the unroll, with its first gradient.
+  // 4. The sums of the unroll, with each: the learner adds those of the first that it accepts.
   if (layout_.trained() == layout_.size()) return;
-  Clear(memory_, to.subspan(layout_.trained()));
-  if (use > 0) return;
-  Repeat(NumberOf(Recording::kSums), [&, to] { normalizer_.Sum(unroll_, Samples(), to); });
+  if (use == 0) {
+    Repeat(NumberOf(Recording::kSums), [&] { normalizer_.Sum(unroll_, Samples(), sums_.span()); });
+  }
+  Copy<float>(memory_, to.subspan(layout_.trained()), sums_.span());
 }
 
 void Rollout::Fetch(std::span<float> gradient) {

@@ -202,6 +202,7 @@ class Rollout {
   Buffer<float> dlogits_, dvalues_;               // of a gradient's samples: (n, A), (n)
   Buffer<net::Moments> moments_;                  // (1)
   Mirrored<Report> report_;                       // (1)
+  Buffer<float> sums_;                            // the running sums of the last unroll
   Mirrored<float> gradient_;  // (layout().size()); empty if Gradient's is written directly
   // The weights are held from an unroll to its gradient, or during each of several.
   std::optional<net::HeldWeights<float>> held_;

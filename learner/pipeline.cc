@@ -136,7 +136,8 @@ void Pipeline::Launch(const Judge::Update& decided) {
     }
     const Received& gradient = pending->gradients[i];
     update.gradients.push_back({.values = gradient.tensor.values,
-                                .weight = RelativeWeight(gradient.body.samples, first_samples)});
+                                .weight = RelativeWeight(gradient.body.samples, first_samples),
+                                .sums = gradient.steps > 0});
   }
   if (mean_) update.gradients = {{.values = mean_(pending->gradients)}};
   update.weight_before = std::exchange(summed_weight_, 0);
@@ -212,7 +213,8 @@ void Pipeline::AddAhead() {
   for (std::size_t i = summed_.size(); i < certain.size(); ++i) {
     const Received& gradient = held_.at(certain[i].ticket);
     const float weight = RelativeWeight(gradient.body.samples, first_samples);
-    update.gradients.push_back({.values = gradient.tensor.values, .weight = weight});
+    update.gradients.push_back(
+        {.values = gradient.tensor.values, .weight = weight, .sums = gradient.steps > 0});
     summed_weight_ += weight;
     part_->tickets.push_back(certain[i].ticket);
     summed_.push_back(certain[i].ticket);

@@ -38,7 +38,8 @@ struct Received {
   wire::HeldTensor tensor{};              // its values; none yet if they are in shared memory
   double other_square = 0;                // sum of squares of the slices that other shards hold
   std::optional<net::FiniteNorm> norm{};  // of the values, if it is known already
-  std::uint64_t steps = 0;                // that count with it; those of an unroll count once
+  // That count with it, and with them its running sums: both of an unroll count once.
+  std::uint64_t steps = 0;
 };
 
 class Pipeline {

@@ -6,8 +6,9 @@
 
 namespace starling::mirror {
 
-AllReduce::AllReduce(World& world, std::size_t floats, NumberType type)
+AllReduce::AllReduce(World& world, std::size_t floats, std::size_t trained, NumberType type)
     : world_(world),
+      trained_(trained),
       type_(type),
       slices_(wire::CutIntoSlices(floats, static_cast<std::size_t>(world.size()))),
       slice_(slices_[static_cast<std::size_t>(world.rank())]),
@@ -27,8 +28,10 @@ std::span<const float> AllReduce::Mean(std::span<const learner::Received> gradie
   for (const learner::Received& gradient : gradients) {
     const std::size_t at = gradient.header.slot * slice_.size;
     update.gradients.push_back({.values = std::span(parts_).subspan(at, slice_.size),
-                                .weight = learner::RelativeWeight(gradient.body.samples, first)});
+                                .weight = learner::RelativeWeight(gradient.body.samples, first),
+                                .sums = gradient.steps > 0});
   }
+  learner::LeaveOutSums(slice_.size, slice_.Before(trained_), update.gradients);
   // 2. Their mean.
   const float factor = learner::MeanFactor(update);
   for (std::size_t at = 0; at < slice_.size; at += learner::kApplyBlock) {

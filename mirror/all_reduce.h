@@ -19,8 +19,9 @@ namespace starling::mirror {
 
 class AllReduce {
  public:
-  // `floats`: of a gradient. `type`: of its elements on their way; the mean travels in f32.
-  AllReduce(World& world, std::size_t floats, NumberType type);
+  // `floats`: of a gradient, `trained` of them before its running sums. `type`: of its elements on
+  // their way; the mean travels in f32.
+  AllReduce(World& world, std::size_t floats, std::size_t trained, NumberType type);
 
   // The memory for this rank's gradient. It stays until the update that takes it.
   std::span<float> own() { return own_; }
@@ -33,6 +34,7 @@ class AllReduce {
   void Spread();
 
   World& world_;
+  const std::size_t trained_;
   const NumberType type_;
   const std::vector<wire::Slice> slices_;        // by rank
   const wire::Slice& slice_;                     // of this rank

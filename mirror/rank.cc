@@ -59,7 +59,7 @@ Rank::Rank(World& world, const Config& config, net::ParameterLayout layout,
                                          : std::nullopt),
       reached_(message.start.reached),
       exact_(message.exact),
-      all_reduce_(world, layout_.size(), config.wire.gradient),
+      all_reduce_(world, layout_.size(), layout_.trained(), config.wire.gradient),
       snapshot_(MakeSnapshot(config_, layout_, run, message.start.state.term)),
       reader_(snapshot_),
       engine_(config_, message.start, snapshot_,
@@ -121,12 +121,16 @@ void Rank::Enter(const learner::Start& start) {
   }
   // 3. Who begins afresh has a new life.
   if (!mine.restored) {
-    rollout_ = actors::MakeRollout(config_, slot(), engine_.roster().Find(slot())->life,
-                                   [this] { Beat(); });
+    MakeRollout(engine_.roster().Find(slot())->life);
   }
   LogInfo("rank {} of {}: {} envs x {} steps an unroll{}", slot(), world_.size(),
           config_.actors.envs_per_actor, config_.actors.unroll, rollout_->where());
   engine_.Open();
+}
+
+void Rank::MakeRollout(std::uint32_t life) {
+  const auto beat = [this] { Beat(); };
+  rollout_ = actors::MakeRollout(config_, slot(), life, beat, beat);
 }
 
 // Goes on from this rank's state in the checkpoint. Returns false if there is none, or it is of no
@@ -135,7 +139,7 @@ bool Rank::Restore(const learner::Start& start) {
   if (!exact_ || !start.actors) return false;
   for (const learner::ActorState& actor : start.actors->actors) {
     if (actor.slot != slot()) continue;
-    rollout_ = actors::MakeRollout(config_, slot(), actor.life, [this] { Beat(); });
+    MakeRollout(actor.life);
     try {
       rollout_->Restore(actor.state);
       return true;

@@ -58,6 +58,7 @@ class Rank {
  private:
   struct Entry;
   void Enter(const learner::Start& start);
+  void MakeRollout(std::uint32_t life);
   bool Restore(const learner::Start& start);
   bool MayEnd(std::uint64_t published_before);
   void Turn();

@@ -83,6 +83,12 @@ struct Chain {
   const char* key = nullptr;
 };
 
+// Whether the shape is more likely that of a picture as (channels, height, width).
+bool ChannelsComeFirst(const Features& shape) {
+  const bool square = shape.height < shape.width && shape.channels == shape.width;
+  return square || 8 * shape.height <= std::min(shape.width, shape.channels);
+}
+
 // Reports a convolution or a window larger than its input. The message names the layer if the
 // operator wrote it, else the kind of net that contains it.
 [[noreturn]] void RefuseConv(const Chain& chain, const LayerSpec& layer, const Features& input,
@@ -106,7 +112,7 @@ struct Chain {
                                 chain.entry->name, found, where, chain.entry->name),
                     "net.kind");
   }
-  const bool channels_first = first && spec.height < spec.width && spec.channels == spec.width;
+  const bool channels_first = first && ChannelsComeFirst(input);
   const bool minatar_fits = spec.height >= 3 && spec.width >= 3 && spec.kind != NetKind::kMinatar;
   const std::string advice =
       channels_first ? fmt::format("channels come last, here {}; transpose it", spec.channels)
@@ -340,6 +346,25 @@ std::vector<PlannedLayer> PlanLayers(const ModelSpec& spec) {
   PlanChain({spec, nullptr, spec.kind == NetKind::kLayers ? "net.layers" : nullptr}, LayersOf(spec),
             input, layers);
   return layers;
+}
+
+std::string WhyTranspose(const ModelSpec& spec) {
+  const auto why = [](const Features& shape, const std::vector<PlannedLayer>& layers) {
+    if (layers.empty() || !IsOfPictures(layers[0].spec.kind) || !ChannelsComeFirst(shape)) {
+      return std::string();
+    }
+    return fmt::format(
+        "the net convolves {0}x{1} cells of {2} channels: if these are {1}x{2} cells of {0}, "
+        "transpose the observation, for channels come last",
+        shape.height, shape.width, shape.channels);
+  };
+  const std::vector<PlannedLayer> layers = PlanLayers(spec);
+  if (!layers.empty()) {
+    for (const PlannedLayer::Entry& entry : layers[0].entries) {
+      if (const std::string found = why(entry.input, entry.layers); !found.empty()) return found;
+    }
+  }
+  return why({spec.height, spec.width, spec.channels}, layers);
 }
 
 void CheckCounts(const ModelSpec& spec, const std::vector<PlannedLayer>& layers,

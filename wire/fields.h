@@ -38,7 +38,7 @@ auto Members(Is<GradientOutcome> auto& one) {
 }
 auto Members(Is<ShardAddress> auto& shard) { return std::tie(shard.endpoint, shard.snapshot); }
 auto Members(Is<ApplyUpdate::Item> auto& item) {
-  return std::tie(item.slot, item.incarnation, item.gradient, item.weight);
+  return std::tie(item.slot, item.incarnation, item.gradient, item.weight, item.sums);
 }
 
 void Visit(auto& visit, Is<Hello> auto& hello) {

@@ -17,7 +17,7 @@
 namespace starling::wire {
 
 inline constexpr std::uint32_t kProtocolMagic = 0x4C525453;  // the bytes 'S' 'T' 'R' 'L'
-inline constexpr std::uint16_t kProtocolVersion = 11;
+inline constexpr std::uint16_t kProtocolVersion = 12;
 inline constexpr std::size_t kHeaderBytes = 64;
 inline constexpr std::size_t kMessageFrames = 3;
 
@@ -290,7 +290,8 @@ struct ApplyUpdate {
   struct Item {  // one gradient
     std::uint32_t slot = 0, incarnation = 0;
     std::uint64_t gradient = 0;
-    double weight = 1;  // its samples, relative to those of the first gradient of the update
+    double weight = 1;       // its samples, relative to those of the first gradient of the update
+    std::uint32_t sums = 1;  // 1: its running sums count
     friend bool operator==(const Item&, const Item&) = default;
   };
   std::vector<Item> items{};  // in the order of summation; none: only a checkpoint

@@ -20,6 +20,11 @@ void AddScaled(std::size_t n, float weight, const float* __restrict values, floa
   for (std::size_t i = 0; i < n; ++i) sum[i] += weight * values[i];
 }
 
+// Returns how many floats of [offset, offset + n) the gradient has.
+std::size_t Reach(const GradientRef& gradient, std::size_t offset, std::size_t n) {
+  return std::clamp(gradient.values.size(), offset, offset + n) - offset;
+}
+
 }  // namespace
 
 std::unique_ptr<Applier> MakeApplier(ApplyMode mode, const ApplierSpec& spec,
@@ -47,11 +52,20 @@ std::uint64_t HashWeights(std::span<const float> weights, std::size_t first_grou
 
 void Applier::SumAhead(Update* part) { CHECK(false, "version {}", part->version); }
 
+void LeaveOutSums(std::size_t size, std::size_t trained, std::vector<GradientRef>& gradients) {
+  for (GradientRef& gradient : gradients) {
+    CHECK(gradient.values.size() == size, "a gradient of {}", gradient.values.size());
+    if (!gradient.sums) gradient.values = gradient.values.first(std::min(trained, size));
+  }
+}
+
 void AddGradients(const std::vector<GradientRef>& gradients, std::size_t offset, std::size_t n,
                   bool begun, float* sum) {
   for (const GradientRef& gradient : gradients) {
+    const std::size_t has = Reach(gradient, offset, n);
     const float* const values = gradient.values.data() + offset;
-    begun ? AddScaled(n, gradient.weight, values, sum) : Scale(n, gradient.weight, values, sum);
+    begun ? AddScaled(has, gradient.weight, values, sum) : Scale(has, gradient.weight, values, sum);
+    if (!begun) std::fill(sum + has, sum + n, 0.0f);
     begun = true;
   }
 }
@@ -64,7 +78,10 @@ float MeanFactor(const Update& update) {
 
 const float* MeanGradient(const Update& update, float factor, const float* before,
                           std::size_t offset, std::size_t n, float* room) {
-  if (!before && update.gradients.size() == 1) return update.gradients[0].values.data() + offset;
+  const bool alone = !before && update.gradients.size() == 1;
+  if (alone && Reach(update.gradients[0], offset, n) == n) {
+    return update.gradients[0].values.data() + offset;
+  }
   if (before) std::copy_n(before, n, room);
   AddGradients(update.gradients, offset, n, before != nullptr, room);
   for (std::size_t i = 0; i < n; ++i) room[i] *= factor;
@@ -83,13 +100,11 @@ void ApplyTo(const ApplierSpec& spec, const Update& update, const StepSize& step
   ApplyUpdate(spec.optimizer, step, {gradient, trained}, weights.first(trained), state);
 }
 
-void Admit(Update& update, std::uint64_t submitted, std::size_t size) {
+void Admit(const ApplierSpec& spec, Update& update, std::uint64_t submitted) {
   CHECK(update.version == submitted + 1, "version {} after {}", update.version, submitted);
   CHECK(update.meta.version == update.version, "meta of version {}", update.meta.version);
   CHECK(!update.gradients.empty() || update.weight_before > 0, "an update without gradients");
-  for (const GradientRef& gradient : update.gradients) {
-    CHECK(gradient.values.size() == size, "a gradient of {}", gradient.values.size());
-  }
+  LeaveOutSums(spec.size, spec.trained, update.gradients);
   if (update.capture) update.capture_sized = std::make_unique<std::once_flag>();
 }
 

@@ -35,6 +35,7 @@ struct StateCopy {
 struct GradientRef {
   std::span<const float> values;  // borrowed until the update is completed
   float weight = 1;               // m_k / m_0: samples relative to the first of the sum
+  bool sums = true;               // its running sums count, too
 };
 
 // One update of the weights: a step along the weighted mean of its gradients. The network thread
@@ -137,16 +138,21 @@ inline float RelativeWeight(std::uint64_t samples, std::uint64_t first) {
   return static_cast<float>(static_cast<double>(samples) / static_cast<double>(first));
 }
 
+// Shortens the gradients whose running sums do not count to `trained` floats. CHECKs that they have
+// `size`.
+void LeaveOutSums(std::size_t size, std::size_t trained, std::vector<GradientRef>& gradients);
+
 // Adds weight_k * g_k over [offset, offset + n) to `sum` (n floats), in the order given; `begun`:
-// something is in it already. So a sum is the same bits in one part or in many.
+// something is in it already. So a sum is the same bits in one part or in many. Where a gradient
+// has ended it adds nothing.
 void AddGradients(const std::vector<GradientRef>& gradients, std::size_t offset, std::size_t n,
                   bool begun, float* sum);
 
 // Returns 1 / (the sum of all weights of the update).
 float MeanFactor(const Update& update);
 // Returns the mean gradient over [offset, offset + n): the sum in order, multiplied by `factor`. It
-// is written to `room` (n floats), except for a gradient that is alone: it is returned as it lies.
-// `before`: n floats that SumAhead left; nullptr without.
+// is written to `room` (n floats), except for a gradient that is alone and reaches so far: it is
+// returned as it lies. `before`: n floats that SumAhead left; nullptr without.
 const float* MeanGradient(const Update& update, float factor, const float* before,
                           std::size_t offset, std::size_t n, float* room);
 
@@ -156,9 +162,8 @@ void ApplyTo(const ApplierSpec& spec, const Update& update, const StepSize& step
              std::size_t offset, const float* gradient, std::span<float> weights,
              std::span<std::span<float>> state);
 
-// Called on every Submit. CHECKs that `update` follows version `submitted` and has gradients of
-// `size` floats.
-void Admit(Update& update, std::uint64_t submitted, std::size_t size);
+// Called on every Submit. CHECKs that `update` follows version `submitted` and has gradients.
+void Admit(const ApplierSpec& spec, Update& update, std::uint64_t submitted);
 
 // Returns the capture of `update`, which the first thread of the applier that asks has sized for
 // the weights and `slots` vectors of state: of a large net that is no work for the network thread.

@@ -134,7 +134,7 @@ Hogwild::~Hogwild() {
 bool Hogwild::Submit(Update* update) {
   const std::uint64_t submitted = Submitted();
   if (submitted - Completed() >= capacity()) return false;
-  Admit(*update, submitted, spec_.size);
+  Admit(spec_, *update, submitted);
   // The last user of the place is done with it: Completed() is an acquire load.
   PlaceOf(update->version).update = update;
   submitted_.store(update->version, std::memory_order_release);  // partner: the load in Take

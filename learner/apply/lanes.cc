@@ -82,7 +82,7 @@ Lanes::~Lanes() {
 
 bool Lanes::Submit(Update* update) {
   if (submitted_ - Completed() >= kMaxUpdatesInLanes) return false;
-  Admit(*update, submitted_, spec_.size);
+  Admit(spec_, *update, submitted_);
   CHECK(update->weight_before == summed_weight_, "{} of {} was summed ahead", summed_weight_,
         update->weight_before);
   summed_weight_ = 0;
@@ -94,10 +94,8 @@ bool Lanes::Submit(Update* update) {
 void Lanes::SumAhead(Update* part) {
   CHECK(part->version == submitted_ + 1 && part->weight_before == summed_weight_,
         "a part of version {} after {}", part->version, submitted_);
-  for (const GradientRef& gradient : part->gradients) {
-    CHECK(gradient.values.size() == spec_.size, "a gradient of {}", gradient.values.size());
-    summed_weight_ += gradient.weight;
-  }
+  LeaveOutSums(spec_.size, spec_.trained, part->gradients);
+  for (const GradientRef& gradient : part->gradients) summed_weight_ += gradient.weight;
   if (!ahead_) ahead_ = MakeAligned(spec_.size);
   part->only_sum = true;
   Push(part);

@@ -255,7 +255,8 @@ void Shard::OnApplyUpdate(std::uint64_t version, const wire::ApplyUpdate& order)
     ReportSlice(name);
     pending->slices.push_back(*std::move(slice));
     update.gradients.push_back({.values = pending->slices.back().tensor.values,
-                                .weight = static_cast<float>(item.weight)});
+                                .weight = static_cast<float>(item.weight),
+                                .sums = item.sums != 0});
   }
   // 3. Every number of the step is shard 0's.
   update.version = version;

@@ -143,7 +143,8 @@ void ShardLinks::BroadcastUpdate(const UpdateRecord& record, const Update& updat
     order.items.push_back({.slot = item.slot,
                            .incarnation = item.incarnation,
                            .gradient = item.sequence,
-                           .weight = update.gradients[i].weight});
+                           .weight = update.gradients[i].weight,
+                           .sums = update.gradients[i].sums ? 1u : 0u});
   }
   order.more = 0;
   SendAll({.version = update.version}, order);

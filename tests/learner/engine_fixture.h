@@ -37,13 +37,14 @@ class EngineFixture : public testing::Test {
   // `overrides`: "section.key=value".
   void MakeEngine(const std::vector<std::string>& overrides) {
     config_ = MakeConfig(overrides);
-    snapshot_.emplace("", kSize, 1, start_.state.term);
-    start_.state.weights.assign(kSize, 0.0f);
+    snapshot_.emplace("", size_, 1, start_.state.term);
+    start_.state.weights.assign(size_, 0.0f);
     engine_ = std::make_unique<Engine>(config_, start_, *snapshot_,
                                        EngineOptions{.run_dir = dir_.path(),
                                                      .fingerprint = 1,
                                                      .session = 7,
-                                                     .slice = {.begin = 0, .size = kSize},
+                                                     .slice = {.begin = 0, .size = size_},
+                                                     .trained = kSize,
                                                      .exact = exact_,
                                                      .redo = exact_,
                                                      .sum_ahead = sum_ahead_,
@@ -84,7 +85,7 @@ class EngineFixture : public testing::Test {
 
   // Returns a gradient of `slot` under its newest grant; every value is `value`.
   Received Gradient(std::uint32_t slot, float value = 1.0f, std::uint32_t samples = 4) {
-    const auto values = std::make_shared<std::vector<float>>(kSize, value);
+    const auto values = std::make_shared<std::vector<float>>(size_, value);
     return {.header = {.slot = slot,
                        .incarnation = engine_->roster().Find(slot)->incarnation,
                        .sequence = ++sequence_,
@@ -121,6 +122,7 @@ class EngineFixture : public testing::Test {
   }
 
   TempDir dir_;
+  std::size_t size_ = kSize;                           // for MakeEngine: what is above are sums
   bool exact_ = false, sum_ahead_ = false;             // for MakeEngine
   std::atomic<std::binary_semaphore*> hold_{nullptr};  // the lane waits for it after its next work
   Config config_;

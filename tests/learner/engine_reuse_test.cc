@@ -1,6 +1,7 @@
 // Several gradients of one unroll, as the engine sees them: grants, steps, refusals.
 #include <gmock/gmock.h>
 
+#include "net/running.h"
 #include "tests/learner/engine_fixture.h"
 
 namespace starling::learner {
@@ -27,6 +28,8 @@ class EngineReuseTest : public EngineFixture {
     engine_->Acted(MemberOf(slot), grants_[slot].number);
     TakeReplies(0);
   }
+  // The running count of the first number. In a gradient it is 2: both its floats are 1.
+  double Count() { return net::SumAt(&engine_->CaptureNow().state.weights.at(kSize)); }
   std::uint64_t Steps() const { return engine_->pipeline().steps(); }
 };
 
@@ -131,8 +134,10 @@ TEST_F(EngineReuseTest, AnUnrollsGrantIsSentAnewAndJournalledOnce) {
   EXPECT_EQ(uses[2].played, 0u);
 }
 
-// The actor played longer than its grant lived: it computes, is refused, and goes on.
+// The actor played longer than its grant lived: it computes, is refused, and goes on. Steps and
+// running sums come with the next one.
 TEST_F(EngineReuseTest, AnUnrollThatTookTooLongIsAnswered) {
+  size_ = kSize + net::kSumsOfNumber * 2;
   JoinBoth(kHalves);
   ASSERT_THAT(engine_->ExpireGrants(31 * kSecond), SizeIs(2));
   const std::uint64_t expired = grants_[0].number;
@@ -147,6 +152,21 @@ TEST_F(EngineReuseTest, AnUnrollThatTookTooLongIsAnswered) {
   EXPECT_EQ(Push(Half(0)), "none");
   Apply();
   EXPECT_EQ(Steps(), 4u);
+  EXPECT_EQ(Count(), 4.0) << "of two samples, each of which has 2";
+}
+
+TEST_F(EngineReuseTest, AnUnrollAddsItsRunningSumsOnce) {
+  size_ = kSize + net::kSumsOfNumber * 2;
+  JoinBoth(kHalves);
+  for (const std::uint32_t slot : {0u, 1u}) Acted(slot);
+  for (int half = 0; half < 2; ++half) {
+    for (const std::uint32_t slot : {0u, 1u}) {
+      EXPECT_EQ(Push(Half(slot)), "none");
+      Apply();
+      TakeReplies(1);
+    }
+    EXPECT_EQ(Count(), 8.0);
+  }
 }
 
 // A version in the middle of an unroll is no cut, although nothing is under way.

@@ -37,6 +37,7 @@ std::vector<learner::Received> Update(const std::vector<std::uint32_t>& slots) {
     auto& gradient = gradients.emplace_back();
     gradient.header.slot = slot;
     gradient.body.samples = SamplesOf(slot);
+    gradient.steps = SamplesOf(slot);
   }
   return gradients;
 }
@@ -66,7 +67,7 @@ TEST_P(AllReduceOf, EveryRankHasTheBitsOfALearner) {
     const std::vector<float> wanted = MeanAtALearner(slots, GetParam());
     std::vector<std::vector<float>> means(slots.size());
     RunRanks(ranks, [&](ThreadWorld& world) {
-      AllReduce all(world, kFloats, GetParam());
+      AllReduce all(world, kFloats, kFloats, GetParam());
       for (int turn = 0; turn < 2; ++turn) {
         const auto rank = static_cast<std::uint32_t>(world.rank());
         std::ranges::copy(GradientOf(rank, GetParam()), all.own().begin());
@@ -82,7 +83,7 @@ TEST_P(AllReduceOf, EveryRankHasTheBitsOfALearner) {
 TEST_P(AllReduceOf, AnUpdateMayLackARank) {
   const std::vector<float> wanted = MeanAtALearner({0, 2}, GetParam());
   RunRanks(3, [&](ThreadWorld& world) {
-    AllReduce all(world, kFloats, GetParam());
+    AllReduce all(world, kFloats, kFloats, GetParam());
     std::ranges::copy(GradientOf(static_cast<std::uint32_t>(world.rank()), GetParam()),
                       all.own().begin());
     EXPECT_THAT(all.Mean(Update({0, 2})), ElementsAreArray(wanted));
@@ -95,11 +96,25 @@ INSTANTIATE_TEST_SUITE_P(Types, AllReduceOf, testing::Values(NumberType::kF32, N
 // Fewer groups of 16 floats than ranks: some have nothing to add up.
 TEST(AllReduce, ANetMayBeSmallerThanTheRanks) {
   RunRanks(5, [&](ThreadWorld& world) {
-    AllReduce all(world, 32, NumberType::kF32);
+    AllReduce all(world, 32, 32, NumberType::kF32);
     std::ranges::fill(all.own(), static_cast<float>(world.rank()));
     std::vector<learner::Received> gradients = Update({0, 1, 2, 3, 4});
     for (learner::Received& gradient : gradients) gradient.body.samples = 5;
     EXPECT_THAT(all.Mean(gradients), testing::Each(2.0f));
+  });
+}
+
+// Rank 1's unroll has been counted already: its running sums add nothing to the mean.
+TEST(AllReduce, RunningSumsOfAnUnrollCountOnce) {
+  RunRanks(2, [&](ThreadWorld& world) {
+    AllReduce all(world, 64, 16, NumberType::kF32);
+    std::ranges::fill(all.own(), static_cast<float>(2 + 2 * world.rank()));
+    std::vector<learner::Received> gradients = Update({0, 1});
+    for (learner::Received& gradient : gradients) gradient.body.samples = 5;
+    gradients[1].steps = 0;
+    const auto mean = all.Mean(gradients);
+    EXPECT_THAT(mean.first(16), testing::Each(3.0f));
+    EXPECT_THAT(mean.subspan(16), testing::Each(1.0f));
   });
 }
 

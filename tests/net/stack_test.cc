@@ -5,6 +5,7 @@
 
 #include <sstream>
 #include <string>
+#include <tuple>
 
 #include "net/build_layers.h"
 #include "net/model.h"
@@ -99,6 +100,33 @@ TEST(StackTest, APictureWhoseChannelsComeFirstIsFound) {
   EXPECT_EQ(ErrorOf([&] { MakeModel(spec, *backend, {}); }),
             "net.kind \"nature\" convolves 8x8 cells, but an observation of this env is 4x84: "
             "channels come last, here 84; transpose it");
+}
+
+// One that the net fits trains badly: a warning.
+TEST(StackTest, AndWhereTheNetFitsItIsSuspected) {
+  ModelSpec spec{NetKind::kMinatar, {256}, 4, 84, 84, ActionSpace::Choice(3)};
+  EXPECT_EQ(WhyTranspose(spec),
+            "the net convolves 4x84 cells of 84 channels: if these are 84x84 cells of 4, transpose "
+            "the observation, for channels come last");
+  spec.kind = NetKind::kMlp;
+  EXPECT_EQ(WhyTranspose(spec), "") << "which has no convolution";
+  spec.kind = NetKind::kMinatar;
+  std::tie(spec.height, spec.width, spec.channels) = std::tuple(3, 210, 160);
+  EXPECT_NE(WhyTranspose(spec), "");
+  for (const auto& [height, width, channels] :
+       {std::tuple(84, 84, 4), {210, 160, 3}, {10, 10, 10}, {4, 16, 64}}) {
+    std::tie(spec.height, spec.width, spec.channels) = std::tuple(height, width, channels);
+    EXPECT_EQ(WhyTranspose(spec), "") << height;
+  }
+}
+
+TEST(StackTest, APictureAmongSeveralArraysIsSuspectedToo) {
+  ModelSpec spec{NetKind::kMlp, {8}, 1, 1, 3 * 40 * 40 + 2, ActionSpace::Choice(3)};
+  spec.entries = {{.name = "seen", .height = 3, .width = 40, .channels = 40},
+                  {.name = "felt", .channels = 2}};
+  EXPECT_EQ(WhyTranspose(spec), "");
+  spec.entry_layers = {"seen: conv 4 3x3, linear 8"};
+  EXPECT_NE(WhyTranspose(spec), "");
 }
 
 TEST(StackTest, AConvolutionThatDoesNotFitIsNamed) {

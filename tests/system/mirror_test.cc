@@ -98,7 +98,10 @@ const Shape kShapes[] = {
      3,
      {"env.name=control/reach", "net.kind=mlp", "env.normalize_observations=true",
       "env.normalize_rewards=true"}},
-    {"DataAgain", 2, {"loss.kind=ppo", "updates.epochs=2", "updates.minibatches=2"}},
+    {"DataAgain",
+     2,
+     {"env.name=control/reach", "net.kind=mlp", "env.normalize_observations=true", "loss.kind=ppo",
+      "updates.epochs=2", "updates.minibatches=2"}},
     {"SamplesAgain", 2, {"loss.kind=ppo", "updates.minibatches=5", "updates.shuffle=samples"}},
 };
 INSTANTIATE_TEST_SUITE_P(Of, MirrorOfTest, testing::ValuesIn(kShapes),

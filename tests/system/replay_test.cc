@@ -90,6 +90,17 @@ TEST_F(ReplayTest, OfALargeNetAtBoundZero) {
   ExpectTheSameBits();
 }
 
+// A third of the gradients: where it is the first of an unroll, the next brings steps and sums.
+TEST_F(ReplayTest, OfARunWhoseLargeGradientsWereRefused) {
+  ASSERT_EQ(Train({"run.steps=24000", "actors.count=3", "env.name=control/reach", "net.kind=mlp",
+                   "env.normalize_observations=true", "loss.kind=ppo", "updates.minibatches=2",
+                   "optimizer.clip_norm=1000", "updates.max_norm=6"}),
+            0)
+      << said_;
+  EXPECT_GT(Summary()["gradients"]["dropped"].value("norm_too_large", 0), 20);
+  ExpectTheSameBits();
+}
+
 TEST_F(ReplayTest, OfARunWhoseActorAndLearnerWereKilled) {
   auto train = StartTrain({Steps(kEndless), "actors.count=2", "checkpoint.every_steps=8000"});
   ASSERT_TRUE(AwaitCheckpoint(*train));

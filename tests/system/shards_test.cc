@@ -49,11 +49,12 @@ TEST_F(ShardsSystemTest, TrainsOverTcp) {
 }
 
 TEST_F(ShardsSystemTest, ThreeAddUpWhatOneDoes) {
-  const Strings settings = {Steps(16'000),        "actors.count=2",
-                            "staleness.bound=0",  "env.name=control/reach",
-                            "net.kind=mlp",       "env.normalize_observations=true",
-                            "net.hidden=[16]",    "env.normalize_rewards=true",
-                            "updates.gradients=2"};
+  const Strings settings = {Steps(16'000),         "actors.count=2",
+                            "staleness.bound=0",   "env.name=control/reach",
+                            "net.kind=mlp",        "env.normalize_observations=true",
+                            "net.hidden=[16]",     "env.normalize_rewards=true",
+                            "updates.gradients=2", "loss.kind=ppo",
+                            "updates.epochs=2"};
   ASSERT_EQ(Train(settings), 0) << said_;
   const learner::Checkpoint one = Last();
   std::filesystem::rename(run(), dir_ / "one");

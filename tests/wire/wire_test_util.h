@@ -67,7 +67,8 @@ inline std::vector<Body> OneOfEachKind() {
   answer.cut = 1'000'000;
   answer.grants.assign(4, {.number = 70'000, .version = 1'000'000});
   ApplyUpdate update = {.lr = 0.5, .optimizer_step = 3, .steps = 900};
-  update.items.assign(3, {.slot = 1, .incarnation = 65'537, .gradient = 9, .weight = 0.25});
+  update.items.assign(3,
+                      {.slot = 1, .incarnation = 65'537, .gradient = 9, .weight = 0.25, .sums = 0});
   return {Hello{.slot = -1, .host = "node7", .pid = 4'000'000'000},
           Welcome{.config = "[run]\n",
                   .snapshot = "/dev/shm/x",

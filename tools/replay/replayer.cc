@@ -108,7 +108,7 @@ void Replayer::Compute(const learner::ArrivalRecord& arrival) {
     entropy = Give(arrival, played, *actor);
     if (!entropy) return;
     actor->Act();
-    unrolls_[{arrival.slot, arrival.incarnation}] = played;
+    unrolls_[{arrival.slot, arrival.incarnation}] = {.played = played};
   }
   if (actor->recomputes()) entropy = Give(arrival, arrival.base_version, *actor);
   if (!entropy) return;
@@ -125,9 +125,14 @@ void Replayer::Compute(const learner::ArrivalRecord& arrival) {
                     arrival.slot, arrival.base_version);
     return;
   }
+  Unroll& unroll = unrolls_.at({arrival.slot, arrival.incarnation});
   held_[{arrival.slot, arrival.incarnation, arrival.sequence}] = {
-      gradient_, gradient.samples, arrival.base_version,
-      unrolls_.at({arrival.slot, arrival.incarnation}), std::move(message.episodes)};
+      .values = gradient_,
+      .samples = gradient.samples,
+      .first = !std::exchange(unroll.held, true),
+      .base = arrival.base_version,
+      .played = unroll.played,
+      .episodes = std::move(message.episodes)};
 }
 
 // Returns the gradient's place among those of its unroll.
@@ -209,7 +214,8 @@ void Replayer::Apply(const learner::UpdateRecord& record) {
   for (const Gradient& gradient : gradients) {
     update.gradients.push_back(
         {.values = gradient.values,
-         .weight = learner::RelativeWeight(gradient.samples, gradients[0].samples)});
+         .weight = learner::RelativeWeight(gradient.samples, gradients[0].samples),
+         .sums = gradient.first});
     update.samples += gradient.samples;
   }
   update.lr = record.lr;

@@ -78,6 +78,7 @@ class Replayer {
   struct Gradient {
     std::vector<float> values;
     std::uint32_t samples = 0;
+    bool first = true;  // of its unroll
     std::uint64_t base = 0, played = 0;
     std::vector<wire::Episode> episodes{};
   };
@@ -109,8 +110,11 @@ class Replayer {
   learner::Counters counters_;
   std::map<Key, Gradient> held_;
   learner::UseRecord use_{};  // the last one
-  // By slot and incarnation: the version that played its last unroll.
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> unrolls_;
+  struct Unroll {
+    std::uint64_t played = 0;  // the version that played it
+    bool held = false;         // one of its gradients was
+  };
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Unroll> unrolls_;  // by slot and incarnation
   std::map<std::uint64_t, Version> versions_;
   std::vector<float> gradient_;  // scratch
   std::uint64_t version_, steps_, optimizer_step_, hashes_ = 0;

@@ -66,7 +66,8 @@ class UpdateStream {
       std::vector<float> sum(initial_.size(), 0.0f);
       float whole = 0;  // a power of two
       for (std::size_t k = 0; k < update.gradients.size(); ++k) {
-        const auto [values, weight] = update.gradients[k];
+        const std::span<const float> values = update.gradients[k].values;
+        const float weight = update.gradients[k].weight;
         whole += weight;
         for (std::size_t i = 0; i < sum.size(); ++i) {
           // The applier's sum may be contracted to a fused multiply-add. Weights that are powers of

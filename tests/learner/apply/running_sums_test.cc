@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "net/running.h"
@@ -68,13 +70,51 @@ TEST(RunningSums, AreNeverInfinite) {
 
 class SumsIn : public ::testing::TestWithParam<ApplyMode> {
  protected:
-  // Applies 12 updates of `stream` with sums behind what is trained.
-  static StateCopy Run(ApplyMode mode, int threads) {
+  // Applies 12 updates of `stream` with sums behind what is trained, with those of all gradients or
+  // without those of some. `ahead`: the first gradient of each is added before.
+  static StateCopy Run(ApplyMode mode, int threads, bool all = true, bool ahead = false) {
     UpdateStream stream(kAll, 12);
-    for (std::uint64_t v = 1; v <= 12; ++v) stream.at(v).samples = SamplesOf(stream.at(v));
     TestApplier applier(mode, stream, threads, nullptr, 0, kTrained);
-    applier.Run(stream, 1, 12);
+    for (std::uint64_t v = 1; v <= 12; ++v) {
+      Update& update = stream.at(v);
+      update.samples = SamplesOf(update);
+      for (std::size_t k = 0; k < update.gradients.size(); ++k) {
+        update.gradients[k].sums = all || Counts(v, k);
+      }
+      if (ahead) AddFirst(applier, update);
+      applier.SubmitWhenThereIsRoom(update);
+    }
+    applier.WaitFor(12);
     return applier->CaptureNow();
+  }
+  static void AddFirst(TestApplier& applier, Update& update) {
+    Update part;
+    part.version = update.version;
+    part.gradients = {update.gradients.front()};
+    update.gradients.erase(update.gradients.begin());
+    update.weight_before = part.gradients[0].weight;
+    applier->SumAhead(&part);
+    for (int seen = applier.progress(); !part.Summed(); seen = applier.progress()) {
+      applier.Wait(seen);
+    }
+  }
+  // Whether gradient k of version v is the first of its unroll: all kinds of updates.
+  static bool Counts(std::uint64_t v, std::size_t k) { return (v / 3 + k) % 2 == 0; }
+  // The sums behind what is trained after all of it.
+  static double Expected(std::size_t number, std::size_t i, bool all) {
+    UpdateStream stream(kAll, 12);
+    double expected = SumIn(stream.initial(), number, i);
+    for (std::uint64_t v = 1; v <= 12; ++v) {
+      for (std::size_t k = 0; k < stream.at(v).gradients.size(); ++k) {
+        const GradientRef& gradient = stream.at(v).gradients[k];
+        if (all || Counts(v, k))
+          expected += 160 * gradient.weight * SumIn(gradient.values, number, i);
+      }
+    }
+    return expected;
+  }
+  static double SumIn(std::span<const float> values, std::size_t number, std::size_t i) {
+    return net::SumAt(&values[kTrained + number * net::kSumsOfNumber + i]);
   }
   // A gradient of weight 1 has 160.
   static std::uint64_t SamplesOf(const Update& update) {
@@ -89,18 +129,9 @@ TEST_P(SumsIn, StandBehindWhatIsTrained) {
   UpdateStream stream(kAll, 12);
   const StateCopy plain = stream.Reference().back();
   const StateCopy found = Run(GetParam(), 1);
-  const auto sum = [](const auto& values, std::size_t number, std::size_t i) {
-    return net::SumAt(&values[kTrained + number * net::kSumsOfNumber + i]);
-  };
   for (std::size_t number = 0; number < kSums / net::kSumsOfNumber; ++number) {
     for (const std::size_t i : {0, 1, 2}) {
-      double expected = sum(stream.initial(), number, i);
-      for (std::uint64_t v = 1; v <= 12; ++v) {
-        for (const GradientRef& gradient : stream.at(v).gradients) {
-          expected += 160 * gradient.weight * sum(gradient.values, number, i);
-        }
-      }
-      EXPECT_NEAR(sum(found.weights, number, i), expected, 1e-3);
+      EXPECT_NEAR(SumIn(found.weights, number, i), Expected(number, i, true), 1e-3);
     }
   }
   for (std::size_t i = 0; i < kAll; ++i) {
@@ -113,6 +144,19 @@ TEST_P(SumsIn, StandBehindWhatIsTrained) {
   }
 }
 
+// An unroll may have been counted already: the step is the same, with or without its sums.
+TEST_P(SumsIn, CountOnlyWhereTheyAreSaidTo) {
+  const StateCopy all = Run(GetParam(), 1), found = Run(GetParam(), 1, false);
+  for (std::size_t number = 0; number < kSums / net::kSumsOfNumber; ++number) {
+    for (const std::size_t i : {0, 1, 2}) {
+      EXPECT_NEAR(SumIn(found.weights, number, i), Expected(number, i, false), 1e-3);
+    }
+  }
+  EXPECT_TRUE(std::ranges::equal(std::span(found.weights).first(kTrained),
+                                 std::span(all.weights).first(kTrained)));
+  EXPECT_EQ(found.state, all.state);
+}
+
 INSTANTIATE_TEST_SUITE_P(Both, SumsIn, testing::Values(ApplyMode::kLanes, ApplyMode::kHogwild));
 
 TEST_F(SumsIn, AreTheSameBitsInAnyNumberOfLanes) {
@@ -120,6 +164,11 @@ TEST_F(SumsIn, AreTheSameBitsInAnyNumberOfLanes) {
   for (int threads = 2; threads <= 5; ++threads) {
     ExpectEqual(Run(ApplyMode::kLanes, threads), expected, std::to_string(threads) + " lanes");
   }
+}
+
+TEST_F(SumsIn, AreTheSameBitsInASumThatWasBegunAhead) {
+  const StateCopy expected = Run(ApplyMode::kLanes, 1, false);
+  ExpectEqual(Run(ApplyMode::kLanes, 2, false, true), expected, "the first gradients ahead");
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ TEST_F(ShardProtocolTest, AnUpdateMayHaveMoreGradientsThanAMessage) {
   update.version = 7;
   for (std::uint32_t i = 0; i < kGradients; ++i) {
     record.items.push_back({.slot = i, .incarnation = 65'536, .sequence = i});
-    update.gradients.push_back({.values = {}, .weight = 0.5f});
+    update.gradients.push_back({.values = {}, .weight = 0.5f, .sums = i % 2 == 1});
   }
   links_.BroadcastUpdate(record, update, /*checkpoint=*/false);
   std::vector<std::uint32_t> slots;
@@ -72,7 +72,10 @@ TEST_F(ShardProtocolTest, AnUpdateMayHaveMoreGradientsThanAMessage) {
     const auto body = Next();
     ASSERT_TRUE(body && std::holds_alternative<wire::ApplyUpdate>(*body));
     const auto& order = std::get<wire::ApplyUpdate>(*body);
-    for (const auto& item : order.items) slots.push_back(item.slot);
+    for (const auto& item : order.items) {
+      slots.push_back(item.slot);
+      EXPECT_EQ(item.sums, item.slot % 2);
+    }
     if (order.more == 0) break;
   }
   ASSERT_EQ(slots.size(), kGradients);
