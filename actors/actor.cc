@@ -7,7 +7,7 @@
 #include "core/denormals.h"
 #include "core/error.h"
 #include "core/log.h"
-#include "net/build_layers.h"
+#include "net/transposed.h"
 #include "wire/protocol.h"
 
 namespace starling::actors {

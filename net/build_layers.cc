@@ -14,6 +14,7 @@
 #include "net/layers/gru.h"
 #include "net/layers/lstm.h"
 #include "net/layers/pictures.h"
+#include "net/transposed.h"
 
 namespace starling::net {
 namespace {
@@ -82,12 +83,6 @@ struct Chain {
   // The key that lists them, else nullptr: they are of the kind of net.
   const char* key = nullptr;
 };
-
-// Whether the shape is more likely that of a picture as (channels, height, width).
-bool ChannelsComeFirst(const Features& shape) {
-  const bool square = shape.height < shape.width && shape.channels == shape.width;
-  return square || 8 * shape.height <= std::min(shape.width, shape.channels);
-}
 
 // Reports a convolution or a window larger than its input. The message names the layer if the
 // operator wrote it, else the kind of net that contains it.
@@ -346,25 +341,6 @@ std::vector<PlannedLayer> PlanLayers(const ModelSpec& spec) {
   PlanChain({spec, nullptr, spec.kind == NetKind::kLayers ? "net.layers" : nullptr}, LayersOf(spec),
             input, layers);
   return layers;
-}
-
-std::string WhyTranspose(const ModelSpec& spec) {
-  const auto why = [](const Features& shape, const std::vector<PlannedLayer>& layers) {
-    if (layers.empty() || !IsOfPictures(layers[0].spec.kind) || !ChannelsComeFirst(shape)) {
-      return std::string();
-    }
-    return fmt::format(
-        "the net convolves {0}x{1} cells of {2} channels: if these are {1}x{2} cells of {0}, "
-        "transpose the observation, for channels come last",
-        shape.height, shape.width, shape.channels);
-  };
-  const std::vector<PlannedLayer> layers = PlanLayers(spec);
-  if (!layers.empty()) {
-    for (const PlannedLayer::Entry& entry : layers[0].entries) {
-      if (const std::string found = why(entry.input, entry.layers); !found.empty()) return found;
-    }
-  }
-  return why({spec.height, spec.width, spec.channels}, layers);
 }
 
 void CheckCounts(const ModelSpec& spec, const std::vector<PlannedLayer>& layers,

@@ -35,10 +35,6 @@ struct PlannedLayer {
 // below it.
 std::vector<PlannedLayer> PlanLayers(const ModelSpec& spec);
 
-// Returns a sentence if the net convolves pictures whose channels seem to come first, which trains
-// badly; else "".
-std::string WhyTranspose(const ModelSpec& spec);
-
 // Throws UserError if an array of the net would have 2^31 elements or more. Allocates nothing.
 void CheckCounts(const ModelSpec& spec, const std::vector<PlannedLayer>& layers,
                  const Batch& batch);

@@ -9,6 +9,7 @@
 
 #include "net/build_layers.h"
 #include "net/model.h"
+#include "net/transposed.h"
 #include "tests/support/error_of.h"
 
 namespace starling::net {

@@ -351,9 +351,8 @@ TEST_F(GymObservations, WhatIsNotOfTheirSpaceIsToldInTheLastWords) {
 }
 
 constexpr char kTaken[] =
-    "; Starling takes Box, Discrete, MultiDiscrete and MultiBinary that are not empty, and Dict "
-    "and "
-    "Tuple of these: wrap it into one of them";
+    "; Starling takes Box, Discrete, MultiDiscrete and MultiBinary that are not empty, "
+    "and Dict and Tuple of these: wrap it into one of them";
 
 TEST_F(GymObservations, OtherSpacesAreRefusedByTheirName) {
   const std::pair<const char*, const char*> cases[] = {
