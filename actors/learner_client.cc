@@ -12,10 +12,9 @@ namespace starling::actors {
 
 namespace {
 
-constexpr std::int64_t kPollMs = 20;   // longest wait for room in a queue
-constexpr std::int64_t kWaitMs = 100;  // longest wait between two ticks of the clock
-// An actor that is to leave gives an environment so long.
-constexpr std::int64_t kPatienceMs = 1000;
+constexpr std::int64_t kPatienceMs = 1000;  // with an environment, of an actor that must leave
+constexpr std::int64_t kPollMs = 20;        // longest wait for room in a queue
+constexpr std::int64_t kWaitMs = 100;       // longest wait between two ticks of the clock
 static_assert(kWaitMs * 1'000'000 < RunningClock::kMaxTickNs);
 
 std::int64_t Ms(double seconds) { return static_cast<std::int64_t>(seconds * 1000.0); }
@@ -87,20 +86,15 @@ bool LearnerClient::PushSlices(std::uint64_t sequence, std::uint64_t base,
   return true;
 }
 
+void LearnerClient::BeatWaiting(std::int64_t silent_ms) {
+  Beat();
+  if (silent_ms > kPatienceMs && MustLeave()) throw AskedToLeave();
+}
+
 void LearnerClient::Beat() {
-  got_on_ms_ = real_.NowMs();
-  SendBeat(got_on_ms_);
-}
-
-void LearnerClient::BeatWaiting() {
   const std::int64_t now = real_.NowMs();
-  SendBeat(now);
-  if (now > got_on_ms_ + kPatienceMs && MustLeave()) throw AskedToLeave();
-}
-
-void LearnerClient::SendBeat(std::int64_t now_ms) {
-  if (now_ms < session_->deadlines.beat) return;
-  session_->deadlines.beat = now_ms + static_cast<std::int64_t>(session_->config.wire.heartbeat_ms);
+  if (now < session_->deadlines.beat) return;
+  session_->deadlines.beat = now + static_cast<std::int64_t>(session_->config.wire.heartbeat_ms);
   Send(wire::Heartbeat{});  // if the queue is full, the gradients in it are signs of life
 }
 

@@ -50,7 +50,7 @@ enum class ClientState {
   kUnreachable,  // no learner within connect_timeout_s
 };
 
-// Ends a wait of an actor that was asked to leave: LearnerClient::BeatWaiting.
+// Thrown out of a wait by LearnerClient::BeatWaiting.
 class AskedToLeave {};
 
 // Weights that arrive in messages, requested or sent unasked behind a grant, until they are used.
@@ -142,11 +142,11 @@ class LearnerClient {
   bool Push(const wire::Grant& grant, const wire::SnapshotMeta& meta, std::uint64_t played,
             const RolloutGradient& gradient, RolloutEpisodes episodes);
 
-  // Sends a heartbeat if one is due. Cheap: call it often, wherever the actor gets on.
+  // Sends a heartbeat if one is due. Cheap: call it often.
   void Beat();
-  // The same, while an environment is waited for. Throws AskedToLeave if stop_fd or `abandoned` asks
-  // the actor to leave and it has not got on for a second.
-  void BeatWaiting();
+  // The same, while an environment is waited for that has been silent for so long. Throws
+  // AskedToLeave after a second, if stop_fd or `abandoned` asks this actor to leave.
+  void BeatWaiting(std::int64_t silent_ms);
 
   void SayGoodbye();
 
@@ -203,7 +203,6 @@ class LearnerClient {
   void AwaitLastWords();
 
   // send
-  void SendBeat(std::int64_t now_ms);
   bool Send(const wire::Body& body);
   bool SendMessage(std::uint64_t sequence, const wire::Body& body,
                    const wire::SharedTensor& tensor = {}, std::uint64_t version = 0);
@@ -249,7 +248,6 @@ class LearnerClient {
   std::string text_;
   std::optional<Session> session_;
   std::function<void(std::vector<std::byte>&)> save_;
-  std::int64_t got_on_ms_ = 0;  // of the steady clock: when the actor last did
   // Spent on the grant and the weights of the last unroll, and on the last push.
   std::uint32_t wait_us_ = 0, prefetch_us_ = 0, refresh_us_ = 0, push_us_ = 0;
 };

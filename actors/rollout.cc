@@ -74,9 +74,11 @@ Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t life, R
       between_steps_(std::move(between_steps)),
       life_(life),
       replica_(std::move(replica)),
-      groups_(!groups.empty()
-                  ? std::move(groups)
-                  : MakeEnvs(config, replica_, {config.run.seed, slot, life}, between_steps_)),
+      groups_(!groups.empty() ? std::move(groups)
+                              : MakeEnvs(config, replica_, {config.run.seed, slot, life},
+                                         [beat = between_steps_](std::int64_t) {
+                                           if (beat) beat();
+                                         })),
       model_(MakeNet(config, replica_, groups_, {.envs = envs_, .steps = unroll_ + 2})),
       layout_(WithSums(model_->layout(), config, spec())),
       normalizer_(config, spec(), layout_, *replica_.backend,
@@ -153,6 +155,7 @@ void Rollout::Act() {
   SendWeights();
   Unroll();
   played_ = true;
+  summed_ = false;
   next_use_ = 0;
   if (minibatches_) {
     Repeat(NumberOf(Recording::kKeep), [&] {
@@ -283,7 +286,7 @@ void Rollout::ComputeGradient(std::uint64_t use, std::span<float> to) {
   });
   // 4. The sums of the unroll, with each: the learner adds those of the first that it accepts.
   if (layout_.trained() == layout_.size()) return;
-  if (use == 0) {
+  if (!std::exchange(summed_, true)) {
     Repeat(NumberOf(Recording::kSums), [&] { normalizer_.Sum(unroll_, Samples(), sums_.span()); });
   }
   Copy<float>(memory_, to.subspan(layout_.trained()), sums_.span());

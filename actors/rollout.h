@@ -68,8 +68,8 @@ class Rollout {
  public:
   // `life`: from it and `slot` all random streams derive; new wherever the state of the life before
   // is lost. `between_steps` (the beats) is called after every env step, or once an unroll if the
-  // games are on a GPU, during waits for a slow env, and between the layers of a gradient; may be
-  // empty. The envs keep no pace.
+  // games are on a GPU, and between the layers of a gradient; also while these envs are waited for,
+  // unless they are given; may be empty. The envs keep no pace.
   Rollout(const Config& config, std::uint32_t slot, std::uint32_t life,
           std::function<void()> between_steps = {});
   // The same with a given replica and given envs for it; no groups: those of `config`.
@@ -209,6 +209,7 @@ class Rollout {
   std::int64_t act_ns_ = 0, waited_ns_ = 0;  // of the last unroll, until its first gradient
   bool fresh_ = true;                        // the rows of step 0 are not observed yet
   bool played_ = false;                      // ... or are still those of the last unroll
+  bool summed_ = false;                      // sums_ are its own
   std::int64_t next_use_ = 0;                // of it
   std::uint64_t replaced_ = 0;               // processes already reported
 };

@@ -69,9 +69,10 @@ struct EnvSeed {
   }
 };
 
-// Called at least ten times a second during a wait for an env in another process, and between the
-// no-ops of a reset; may be empty.
-using WhileWaiting = std::function<void()>;
+// Called at least ten times a second during a wait for an env, and between the no-ops of a reset;
+// may be empty. `silent_ms`: for so long the process that is waited for has owed an answer; 0 if
+// none does. It may throw: then the envs can only be destroyed.
+using WhileWaiting = std::function<void(std::int64_t silent_ms)>;
 
 // The fields of the episodes of `num_envs` envs that are not yet taken.
 void EpisodeFields(StateBytes& state, std::vector<EpisodeEnd>& episodes, int num_envs);

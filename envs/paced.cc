@@ -83,7 +83,7 @@ void Paced::StepWait(std::span<float> observations, std::span<float> rewards,
   std::int64_t now = begin;
   for (; now < end_ns_; now = sleeper.NowNs()) {
     sleeper.SleepUntilNs(std::min(end_ns_, now + kBetweenCallsNs));
-    if (end_ns_ - now > kBetweenCallsNs && while_waiting_) while_waiting_();
+    if (end_ns_ - now > kBetweenCallsNs && while_waiting_) while_waiting_(0);
   }
   slept_ns_ += now - begin;
 }

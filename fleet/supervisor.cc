@@ -160,7 +160,8 @@ class Supervisor {
   }
 
   void Perform(const StartActor& start) {
-    // An actor has nothing to save, and one that hangs in its environment ignores SIGTERM.
+    // An actor has nothing to save, and one that hangs in an environment of its own process ignores
+    // SIGTERM.
     ChildSpec spec{
         .program = options_.actor_program,
         .arguments = {"--run-dir", options_.run_dir.string(), "--slot", std::to_string(start.slot)},

@@ -222,7 +222,7 @@ wire::Outcome Engine::CheckContent(Received& gradient, Member& sender) const {
 wire::Outcome Engine::Hold(Received gradient, Member& sender) {
   const std::uint64_t number = gradient.body.grant, base = gradient.header.version;
   const std::uint32_t wait_us = gradient.body.wait_us;
-  // The steps of an unroll count with its first gradient that is held.
+  // The steps of an unroll count with its first gradient that is held, and so do its running sums.
   const auto minibatches = static_cast<std::uint64_t>(config_.updates.minibatches);
   const Grant* grant = GrantOf(sender, number);
   const std::uint64_t unroll = grant ? grant->unroll : sender.unroll;

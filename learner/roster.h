@@ -34,7 +34,7 @@ struct Member {
   std::uint64_t last_sequence = 0;  // its newest gradient
   std::uint64_t accepted = 0;       // gradients of this incarnation that were held
   std::uint64_t steps = 0;          // of envs that count with those
-  std::uint64_t unroll = 0;         // the last one whose steps count (Grant)
+  std::uint64_t unroll = 0;         // the last one whose steps and sums count (Grant)
   std::uint64_t next_use = 0;       // of its unroll: the use of the grant after the last one sent
   std::uint64_t wait_us = 0;        // time it waited for grants, summed over those
   std::uint64_t version = 0;        // base of the newest of them

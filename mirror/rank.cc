@@ -129,8 +129,8 @@ void Rank::Enter(const learner::Start& start) {
 }
 
 void Rank::MakeRollout(std::uint32_t life) {
-  const auto beat = [this] { Beat(); };
-  rollout_ = actors::MakeRollout(config_, slot(), life, beat, beat);
+  rollout_ = actors::MakeRollout(
+      config_, slot(), life, [this] { Beat(); }, [this](std::int64_t) { Beat(); });
 }
 
 // Goes on from this rank's state in the checkpoint. Returns false if there is none, or it is of no

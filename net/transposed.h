@@ -1,5 +1,5 @@
-// Finds pictures that a user has forgotten to transpose: their channels come first, here they come
-// last. A net that fits such a shape trains on it, but badly.
+// Finds pictures that a user has forgotten to transpose: with channels first, not last. A net that
+// fits such a shape trains on it, but badly.
 #pragma once
 
 #include <string>

@@ -17,7 +17,7 @@ static_assert(sizeof(BeaconFrame) == 16 && std::endian::native == std::endian::l
 // XPUB drops a beacon, perhaps the newest, if the queue is full. This length is enough for any
 // burst and bounds the memory of a subscriber that never reads.
 constexpr int kBeaconQueue = 1024;
-constexpr int kMaxDrained = 1024;  // subscriptions read in one call
+constexpr int kMaxDrained = 1024;  // subscriptions, or beacons, read in one call
 
 bool Unpack(const zmq::message_t& frame, Beacon& out) {
   BeaconFrame bytes;
@@ -73,18 +73,20 @@ BeaconReceiver::BeaconReceiver(Context& context, const std::string& endpoint) {
   impl_->socket = OpenSocket(context, zmq::socket_type::sub);
   impl_->socket.set(zmq::sockopt::linger, 0);
   impl_->socket.set(zmq::sockopt::maxmsgsize, std::int64_t{64});
-  impl_->socket.set(zmq::sockopt::conflate, true);
+  // Not ZMQ_CONFLATE: libzmq 4.3.4 leaks a message that comes while the one before is read.
+  impl_->socket.set(zmq::sockopt::rcvhwm, kBeaconQueue);
   impl_->socket.set(zmq::sockopt::subscribe, "");
   Connect(impl_->socket, endpoint);
 }
 BeaconReceiver::~BeaconReceiver() = default;
 
 bool BeaconReceiver::Receive(Beacon& out) {
+  bool any = false;
   zmq::message_t frame;
-  while (ReceiveFrame(impl_->socket, frame)) {
-    if (Unpack(frame, out)) return true;
+  for (int i = 0; i < kMaxDrained && ReceiveFrame(impl_->socket, frame); ++i) {
+    any |= Unpack(frame, out);
   }
-  return false;
+  return any;
 }
 
 }  // namespace starling::wire

@@ -177,12 +177,12 @@ class BeaconSender : public Socket {
   bool any_ = false;
 };
 
-// Keeps only the newest beacon.
+// A subscriber that reads all the time: it exists only while somebody waits for a version.
 class BeaconReceiver : public Socket {
  public:
   BeaconReceiver(Context& context, const std::string& endpoint);  // throws like ClientSocket
   ~BeaconReceiver();
-  // Returns false if there is none since the last call.
+  // Reads the newest beacon. Returns false if there is none since the last call.
   bool Receive(Beacon& out);
 };
 

@@ -27,8 +27,9 @@ namespace {
 constexpr std::size_t kPrintedLimit = 4096;     // bytes of output that are kept
 constexpr std::int64_t kHeardLimit = 16 << 20;  // bytes of output before the first turn
 constexpr std::size_t kLastWordsLimit = 300, kMistakeLimit = 1000;  // bytes in an error message
-constexpr int kGraceMs = 1000;  // for a process to end by itself
-constexpr int kWaitMs = 100;    // between calls of while_waiting
+constexpr int kGraceMs = 1000;               // for a process to end by itself
+constexpr std::int64_t kShortGraceMs = 100;  // for one that may hang
+constexpr int kWaitMs = 100;                 // between calls of while_waiting
 
 std::string FirstLine(const WorkerProgram& program, std::span<const std::uint64_t> seeds,
                       const Repeat& repeat) {
@@ -57,6 +58,11 @@ std::optional<std::size_t> NoneAllowed(const ActionSpace& space, auto mask) {
     mask = mask.subspan(values.size());
   }
   return std::nullopt;
+}
+
+std::int64_t MsSince(std::chrono::steady_clock::time_point time) {
+  const auto now = std::chrono::steady_clock::now();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now - time).count();
 }
 
 std::string Reason(int error) {
@@ -104,13 +110,21 @@ Worker::Worker(const WorkerProgram& program, std::span<const std::uint64_t> seed
 Worker::~Worker() {
   if (process_.pid > 0) {
     Close();
-    EndChild(process_.pid, kGraceMs);
+    EndChild(process_.pid, GraceMs());
   }
   if (map_ != nullptr) ::munmap(map_, at_.size);
 }
 
 void Worker::Close() {
-  if (process_.pid > 0) ::shutdown(control_.get(), SHUT_RDWR);
+  if (process_.pid <= 0) return;
+  ::shutdown(control_.get(), SHUT_RDWR);
+  if (!closed_) closed_ = Clock::now();
+}
+
+// What the process has left to end by itself. Those that were closed together have it together.
+int Worker::GraceMs() const {
+  const std::int64_t grace_ms = owes_ ? kShortGraceMs : kGraceMs;
+  return static_cast<int>(std::max<std::int64_t>(0, grace_ms - MsSince(*closed_)));
 }
 
 std::optional<WorkerError> Worker::Join(double limit_s) {
@@ -170,6 +184,7 @@ void Worker::Play(std::span<const std::int32_t> commands) {
 void Worker::Begin(std::span<const std::int32_t> commands, std::string_view behind) {
   std::memcpy(map_ + at_.commands, commands.data(), commands.size_bytes());
   begun_ = Clock::now();
+  owes_ = true;
   outgoing_ = ++turn_;
   outgoing_ += behind;
   Send();
@@ -337,6 +352,7 @@ std::optional<WorkerError> Worker::AwaitMore(std::string_view end, double limit_
       return Fail("sent a line without an end");
     }
   }
+  owes_ = false;
   return std::nullopt;
 }
 
@@ -352,9 +368,10 @@ std::optional<WorkerError> Worker::AwaitEvent(double limit_s, bool& late) {
   const std::int64_t at_most = while_waiting_ ? kWaitMs : 1'000'000;
   const int ready =
       ::poll(fds.data(), fds.size(), static_cast<int>(std::clamp<std::int64_t>(left, 0, at_most)));
+  const int error = errno;
   // 1. Check the deadline. A worker that prints all the time is waited for, too.
-  if (while_waiting_) while_waiting_();
-  if (ready < 0 && errno != EINTR) return Fail("could not be polled: " + Reason(errno));
+  if (while_waiting_) while_waiting_((fds[0].revents & POLLIN) != 0 ? 0 : MsSince(begun_));
+  if (ready < 0 && error != EINTR) return Fail("could not be polled: " + Reason(error));
   if (left <= 0 && ready >= 0 && (std::exchange(late, true) || fds[0].revents == 0)) {
     return Fail(fmt::format(
         "did not answer within {} s (an env.timeout_s above that gives it more)", limit_s));

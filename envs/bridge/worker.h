@@ -2,6 +2,7 @@
 //
 // No error of a worker ends its client: the functions return it as WorkerError. Then the process is
 // dead and reaped, and the Worker can only be destroyed. WorkerEnvs (worker_envs.h) replaces it.
+// After an exception of `while_waiting` it can only be destroyed, too.
 //
 // Thread safety: none; a worker dies with the thread that started it.
 #pragma once
@@ -43,7 +44,9 @@ class Worker {
   // Starts a process that plays seeds.size() >= 1 envs. Throws UserError if argv[0] does not exist.
   Worker(const WorkerProgram& program, std::span<const std::uint64_t> seeds,
          const Repeat& repeat = {}, WhileWaiting while_waiting = {});
-  ~Worker();  // asks the process to end, waits up to a second, kills it
+  // Asks the process to end, waits up to a second since Close, or a tenth if it owes an answer, and
+  // kills it.
+  ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
@@ -86,6 +89,7 @@ class Worker {
   int FramesAsked(int env) const;
   void Listen();
   void Send();
+  int GraceMs() const;
   WorkerError Fail(std::string text, int wait_ms = 0);
   std::string LastWords() const;
   template <class T>
@@ -99,7 +103,9 @@ class Worker {
   const Repeat repeat_;
   FileDescriptor memory_, control_;  // the file that both map; our end of the control socket
   Spawned process_;
-  Clock::time_point begun_;          // the construction, or the last Play
+  Clock::time_point begun_;  // the construction, or the last Play
+  bool owes_ = true;         // an answer since then
+  std::optional<Clock::time_point> closed_;
   std::string outgoing_, incoming_;  // on the control socket
   std::size_t sent_ = 0;             // bytes of outgoing_ that the socket has taken
   std::string printed_;              // the end of the worker's output

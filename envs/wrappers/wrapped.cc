@@ -198,7 +198,7 @@ void WrappedEnv::Restart() {
   // 2. Reset them and play the no-ops, all envs together.
   while (any) {
     frames_->Advance(commands_);
-    if (while_waiting_) while_waiting_();
+    if (while_waiting_) while_waiting_(0);
     any = false;
     for (EnvState& env : envs_) {
       const auto command = CommandOf(env.index);

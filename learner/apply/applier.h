@@ -143,8 +143,8 @@ inline float RelativeWeight(std::uint64_t samples, std::uint64_t first) {
 void LeaveOutSums(std::size_t size, std::size_t trained, std::vector<GradientRef>& gradients);
 
 // Adds weight_k * g_k over [offset, offset + n) to `sum` (n floats), in the order given; `begun`:
-// something is in it already. So a sum is the same bits in one part or in many. Where a gradient
-// has ended it adds nothing.
+// something is in it already. So a sum is the same bits in one part or in many. A gradient
+// whose running sums were left out adds nothing there.
 void AddGradients(const std::vector<GradientRef>& gradients, std::size_t offset, std::size_t n,
                   bool begun, float* sum);
 

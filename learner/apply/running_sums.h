@@ -1,8 +1,9 @@
 // How an update changes the parameters that no optimizer trains, the running sums (net/running.h).
 //
-// An actor pushes its sums divided by its samples. An update has the mean of these, weighted by
-// samples. Multiplied by the samples of the update, it is the sum of the actors' sums, however many
-// gradients there are and however stale.
+// An actor pushes the sums of an unroll, divided by the samples of a gradient, with each gradient
+// of that unroll. An update has the mean of these, weighted by samples; those that were counted
+// before are zeros in it (GradientRef::sums). Multiplied by the samples of the update, it is the
+// sum of the actors' sums, however many gradients there are and however stale.
 //
 // Thread safety: pure functions; different slices may be updated in parallel.
 #pragma once

@@ -331,24 +331,18 @@ TEST_F(LearnerClientTest, ItsStateIsSentBeforeAGrantIsSpent) {
   EXPECT_EQ(*learner->HeardState(), LongState());
 }
 
-// An environment gets a second after the actor last got on.
 TEST_F(LearnerClientTest, AnActorThatMustLeaveDoesNotWaitForAnEnvironment) {
   const auto learner = Serve({.config = PatientConfig()});
-  FakeClock clock;
   bool asked = false;
   ClientOptions options = Options();
-  options.clock = &clock;
   options.abandoned = [&] { return asked; };
   LearnerClient client(options);
   ASSERT_TRUE(client.Join());
-  clock.AdvanceMs(600'000);
-  client.BeatWaiting();  // nobody has asked it
+  client.BeatWaiting(600'000);  // nobody has asked it
   asked = true;
-  client.Beat();
-  clock.AdvanceMs(1000);
-  client.BeatWaiting();
-  clock.AdvanceMs(1);
-  EXPECT_THROW(client.BeatWaiting(), AskedToLeave);
+  client.BeatWaiting(1000);
+  EXPECT_EQ(client.state(), ClientState::kJoined);
+  EXPECT_THROW(client.BeatWaiting(1001), AskedToLeave);
   EXPECT_EQ(client.state(), ClientState::kStopped);
 }
 

@@ -136,7 +136,7 @@ TEST(PacedTest, WhatTheGameTakesItselfIsPartOfTheStep) {
 TEST(PacedTest, LongStepsLetTheirActorGiveSignsOfLife) {
   FakeTime time;
   int calls = 0;
-  EnvBench player(Slowed(At(350), time, 20, [&] { ++calls; }));
+  EnvBench player(Slowed(At(350), time, 20, [&](std::int64_t) { ++calls; }));
   player.Step();
   EXPECT_EQ(time.now, 5'350 * kMs);
   EXPECT_EQ(calls, 3);

@@ -169,6 +169,31 @@ TEST_F(EngineReuseTest, AnUnrollAddsItsRunningSumsOnce) {
   }
 }
 
+// An update of a gradient whose unroll was counted before, and of one that counts; at bound 0 the
+// first of them is added before the second arrives.
+TEST_F(EngineReuseTest, AnUpdateMayHaveSumsThatCountAndOthers) {
+  size_ = kSize + net::kSumsOfNumber * 2;
+  for (const bool ahead : {false, true}) {
+    sum_ahead_ = ahead;
+    JoinBoth({"loss.kind=ppo", "updates.minibatches=2", "staleness.bound=0"});
+    EXPECT_EQ(Push(Half(0)), "none");
+    Apply();
+    Received broken = Half(1);
+    broken.norm = net::FiniteNorm{.finite = false};
+    EXPECT_EQ(Push(std::move(broken)), "not_finite");
+    Apply();
+    EXPECT_EQ(Count(), 4.0) << "of actor 0 alone";
+    TakeReplies(1);
+    for (const std::uint32_t slot : {0u, 1u}) {
+      EXPECT_EQ(grants_[slot].use, 1u);
+      EXPECT_EQ(Push(Half(slot)), "none");
+      Apply();
+    }
+    EXPECT_EQ(Steps(), 8u);
+    EXPECT_EQ(Count(), 8.0) << "of actor 1's, too, but not of actor 0's again";
+  }
+}
+
 // A version in the middle of an unroll is no cut, although nothing is under way.
 TEST_F(EngineReuseTest, ACutIsBehindTheLastGradientOfEveryUnroll) {
   JoinBoth({"loss.kind=ppo", "updates.minibatches=2", "staleness.bound=0"});

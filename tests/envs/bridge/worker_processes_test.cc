@@ -183,7 +183,7 @@ TEST(WorkerEnvs, TheFirstEpisodeMayTakeAsLongAsTheStart) {
   const TempDir dir;
   const std::string file = (dir / "go").string();
   int waits = 0;
-  const auto while_waiting = [&] {
+  const auto while_waiting = [&](std::int64_t) {
     if (++waits == 5) std::ofstream(file) << "on";
   };
   WorkerEnvs envs(FakeWorker("{\"wait_for\": \"" + file + "\"}"), 1, kSeed,
@@ -198,13 +198,18 @@ TEST(WorkerEnvs, WhoeverWaitsMayDoSomethingMeanwhile) {
   const TempDir dir;
   const std::string once = (dir / "once").string();
   int calls = 0;
+  std::int64_t silent_ms = 0;
   WorkerEnvs envs(FakeWorker(R"({"at": 1, "hang": true, "once": ")" + once + "\"}"), 1, kSeed,
-                  {.timeout_s = 0.5, .while_waiting = [&] { ++calls; }});
+                  {.timeout_s = 0.5, .while_waiting = [&](std::int64_t for_ms) {
+                     ++calls;
+                     silent_ms = std::max(silent_ms, for_ms);
+                   }});
   envs.Advance(Commands{kReset});
-  const int before = calls;  // of the start
+  calls = 0, silent_ms = 0;  // of the start
   envs.Advance(Commands{1});
   EXPECT_EQ(envs.replaced(), 1);
-  EXPECT_GE(calls - before, 1) << "in half a second";
+  EXPECT_GE(calls, 1) << "in half a second";
+  EXPECT_GE(silent_ms, 500);
 }
 
 // Between two lines of a process that prints without a pause, too.
@@ -214,7 +219,7 @@ TEST(WorkerEnvs, WhoeverWaitsForATalkativeOneMayDoSomethingMeanwhile) {
   int calls = 0;
   bool starts = true;
   WorkerEnvs envs(FakeWorker("{\"chats\": true, \"wait_for\": \"" + file + "\"}"), 1, kSeed,
-                  {.while_waiting = [&] {
+                  {.while_waiting = [&](std::int64_t) {
                     if (!starts && ++calls == 20) std::ofstream(file) << "on";
                   }});
   starts = false;

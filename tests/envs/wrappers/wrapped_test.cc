@@ -247,7 +247,8 @@ TEST_F(WrappedTest, NoopsComeFirstAndDifferFromEpisodeToEpisode) {
 TEST_F(WrappedTest, WhoeverWaitsMayDoSomethingBetweenTheNoops) {
   int calls = 0;
   const EnvConfig config{.noop_max = 50};
-  WrappedEnv waiting(std::make_unique<Scripted>(1, RepeatOf(config)), {}, config, [&] { ++calls; });
+  WrappedEnv waiting(std::make_unique<Scripted>(1, RepeatOf(config)), {}, config,
+                     [&](auto) { ++calls; });
   std::vector<float> row(3);
   waiting.Reset(row);
   EXPECT_GT(row[1], 1) << "no-ops";
