@@ -68,7 +68,7 @@ void RunIncarnation(LearnerClient& client, const OwnSettings& own, bool& fresh) 
     // A restored state brings its own life.
     const auto rollout = MakeRollout(
         config, client.slot(), client.life(), [&client] { client.Beat(); },
-        [&client](std::int64_t silent_ms) { client.BeatWaiting(silent_ms); });
+        [&client](std::int64_t asked_ms) { client.BeatWaiting(asked_ms); });
     had_gpu = rollout->on_gpu();
     client.SaveWith([&](std::vector<std::byte>& to) {
       try {

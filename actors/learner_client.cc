@@ -12,7 +12,7 @@ namespace starling::actors {
 
 namespace {
 
-constexpr std::int64_t kPatienceMs = 1000;  // with an environment, of an actor that must leave
+constexpr std::int64_t kPatienceMs = 1000;  // an actor that must leave waits so long for an answer
 constexpr std::int64_t kPollMs = 20;        // longest wait for room in a queue
 constexpr std::int64_t kWaitMs = 100;       // longest wait between two ticks of the clock
 static_assert(kWaitMs * 1'000'000 < RunningClock::kMaxTickNs);
@@ -86,9 +86,9 @@ bool LearnerClient::PushSlices(std::uint64_t sequence, std::uint64_t base,
   return true;
 }
 
-void LearnerClient::BeatWaiting(std::int64_t silent_ms) {
+void LearnerClient::BeatWaiting(std::int64_t asked_ms) {
   Beat();
-  if (silent_ms > kPatienceMs && MustLeave()) throw AskedToLeave();
+  if (asked_ms > kPatienceMs && MustLeave()) throw AskedToLeave();
 }
 
 void LearnerClient::Beat() {

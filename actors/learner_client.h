@@ -144,9 +144,9 @@ class LearnerClient {
 
   // Sends a heartbeat if one is due. Cheap: call it often.
   void Beat();
-  // The same, while an environment is waited for that has been silent for so long. Throws
-  // AskedToLeave after a second, if stop_fd or `abandoned` asks this actor to leave.
-  void BeatWaiting(std::int64_t silent_ms);
+  // The same, while an environment is waited for that was asked so long ago. Throws AskedToLeave
+  // after a second, if stop_fd or `abandoned` asks this actor to leave.
+  void BeatWaiting(std::int64_t asked_ms);
 
   void SayGoodbye();
 

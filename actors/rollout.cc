@@ -59,6 +59,12 @@ std::unique_ptr<Minibatches> MakeMinibatches(const Config& config, const envs::E
                                        seed.Stream(0, Purpose::kShuffle));
 }
 
+// What to do during waits, if there is something to do between steps.
+envs::WhileWaiting WhileWaitingFor(const std::function<void()>& between_steps) {
+  if (!between_steps) return {};
+  return [between_steps](std::int64_t) { between_steps(); };
+}
+
 }  // namespace
 
 Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t life,
@@ -76,9 +82,7 @@ Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t life, R
       replica_(std::move(replica)),
       groups_(!groups.empty() ? std::move(groups)
                               : MakeEnvs(config, replica_, {config.run.seed, slot, life},
-                                         [beat = between_steps_](std::int64_t) {
-                                           if (beat) beat();
-                                         })),
+                                         WhileWaitingFor(between_steps_))),
       model_(MakeNet(config, replica_, groups_, {.envs = envs_, .steps = unroll_ + 2})),
       layout_(WithSums(model_->layout(), config, spec())),
       normalizer_(config, spec(), layout_, *replica_.backend,
@@ -155,7 +159,6 @@ void Rollout::Act() {
   SendWeights();
   Unroll();
   played_ = true;
-  summed_ = false;
   next_use_ = 0;
   if (minibatches_) {
     Repeat(NumberOf(Recording::kKeep), [&] {
@@ -286,7 +289,7 @@ void Rollout::ComputeGradient(std::uint64_t use, std::span<float> to) {
   });
   // 4. The sums of the unroll, with each: the learner adds those of the first that it accepts.
   if (layout_.trained() == layout_.size()) return;
-  if (!std::exchange(summed_, true)) {
+  if (use == 0) {
     Repeat(NumberOf(Recording::kSums), [&] { normalizer_.Sum(unroll_, Samples(), sums_.span()); });
   }
   Copy<float>(memory_, to.subspan(layout_.trained()), sums_.span());

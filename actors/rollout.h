@@ -209,7 +209,6 @@ class Rollout {
   std::int64_t act_ns_ = 0, waited_ns_ = 0;  // of the last unroll, until its first gradient
   bool fresh_ = true;                        // the rows of step 0 are not observed yet
   bool played_ = false;                      // ... or are still those of the last unroll
-  bool summed_ = false;                      // sums_ are its own
   std::int64_t next_use_ = 0;                // of it
   std::uint64_t replaced_ = 0;               // processes already reported
 };

@@ -70,9 +70,9 @@ struct EnvSeed {
 };
 
 // Called at least ten times a second during a wait for an env, and between the no-ops of a reset;
-// may be empty. `silent_ms`: for so long the process that is waited for has owed an answer; 0 if
-// none does. It may throw: then the envs can only be destroyed.
-using WhileWaiting = std::function<void(std::int64_t silent_ms)>;
+// may be empty. `asked_ms`: so long ago the process that is waited for was asked; 0 if something of
+// its answer is here, or if it is no process. It may throw: then the envs can only be destroyed.
+using WhileWaiting = std::function<void(std::int64_t asked_ms)>;
 
 // The fields of the episodes of `num_envs` envs that are not yet taken.
 void EpisodeFields(StateBytes& state, std::vector<EpisodeEnd>& episodes, int num_envs);

@@ -23,8 +23,9 @@ bool Unpack(const zmq::message_t& frame, Beacon& out) {
   BeaconFrame bytes;
   if (frame.size() != sizeof bytes) return false;
   std::memcpy(&bytes, frame.data(), sizeof bytes);
+  if (bytes.magic != BeaconFrame{}.magic) return false;
   out = {.term = bytes.term, .version = bytes.version};
-  return bytes.magic == BeaconFrame{}.magic;
+  return true;
 }
 
 }  // namespace

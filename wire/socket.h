@@ -177,7 +177,7 @@ class BeaconSender : public Socket {
   bool any_ = false;
 };
 
-// A subscriber that reads all the time: it exists only while somebody waits for a version.
+// Keeps up to 1,024 beacons. Call Receive often: behind a full queue the newest is dropped.
 class BeaconReceiver : public Socket {
  public:
   BeaconReceiver(Context& context, const std::string& endpoint);  // throws like ClientSocket

@@ -27,9 +27,9 @@ namespace {
 constexpr std::size_t kPrintedLimit = 4096;     // bytes of output that are kept
 constexpr std::int64_t kHeardLimit = 16 << 20;  // bytes of output before the first turn
 constexpr std::size_t kLastWordsLimit = 300, kMistakeLimit = 1000;  // bytes in an error message
-constexpr int kGraceMs = 1000;               // for a process to end by itself
-constexpr std::int64_t kShortGraceMs = 100;  // for one that may hang
-constexpr int kWaitMs = 100;                 // between calls of while_waiting
+constexpr int kGraceMs = 1000;      // for a process to end by itself
+constexpr int kShortGraceMs = 100;  // for one that may hang
+constexpr int kWaitMs = 100;        // between calls of while_waiting
 
 std::string FirstLine(const WorkerProgram& program, std::span<const std::uint64_t> seeds,
                       const Repeat& repeat) {
@@ -117,14 +117,16 @@ Worker::~Worker() {
 
 void Worker::Close() {
   if (process_.pid <= 0) return;
+  char some = 0;
+  if (::recv(control_.get(), &some, 1, MSG_PEEK | MSG_DONTWAIT) > 0) owes_ = false;
   ::shutdown(control_.get(), SHUT_RDWR);
   if (!closed_) closed_ = Clock::now();
 }
 
 // What the process has left to end by itself. Those that were closed together have it together.
 int Worker::GraceMs() const {
-  const std::int64_t grace_ms = owes_ ? kShortGraceMs : kGraceMs;
-  return static_cast<int>(std::max<std::int64_t>(0, grace_ms - MsSince(*closed_)));
+  const std::int64_t left_ms = (owes_ ? kShortGraceMs : kGraceMs) - MsSince(*closed_);
+  return static_cast<int>(std::max<std::int64_t>(0, left_ms));
 }
 
 std::optional<WorkerError> Worker::Join(double limit_s) {
@@ -338,6 +340,7 @@ std::optional<WorkerError> Worker::AwaitMore(std::string_view end, double limit_
                                              std::size_t size) {
   // First without poll, because most answers arrive at once. The socket has a receive timeout.
   bool soon = outgoing_.empty(), late = false;
+  owes_ = true;
   while (incoming_.size() < size || !incoming_.ends_with(end)) {
     if (!soon) {
       if (auto error = AwaitEvent(limit_s, late)) return error;

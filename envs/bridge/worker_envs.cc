@@ -79,16 +79,24 @@ WorkerEnvs::WorkerEnvs(WorkerProgram program, int num_envs, const EnvSeed& seed,
   // 2. Start them. The first one determines the spec.
   std::vector<Slot*> all;
   for (Slot& slot : slots_) all.push_back(&slot);
-  Start(all);
+  try {
+    Start(all);
+  } catch (...) {
+    CloseAll();
+    throw;
+  }
   sticky_ = StickyActions(num_envs, seed, options.sticky_actions, spec_.env.actions);
   commands_.assign(envs_.size() * RowWords(), kSkip);
   bytes_ = {envs_.size(), spec_.bytes ? spec_.env.row() : 0, repeat().keep_before};
   floats_ = {envs_.size(), spec_.bytes ? 0 : spec_.env.row(), repeat().keep_before};
 }
 
-WorkerEnvs::~WorkerEnvs() {
+WorkerEnvs::~WorkerEnvs() { CloseAll(); }
+
+// All together; their destructors wait.
+void WorkerEnvs::CloseAll() {
   for (const Slot& slot : slots_) {
-    if (slot.worker) slot.worker->Close();  // all together; their destructors wait
+    if (slot.worker) slot.worker->Close();
   }
 }
 

@@ -93,6 +93,7 @@ class WorkerEnvs final : public FrameEnvs {
   void Take() override;
 
   std::string NameOf(const Slot& slot) const;
+  void CloseAll();
   void Start(std::span<Slot* const> slots);
   bool Join(Slot& slot);
   void Fail(Slot& slot, const WorkerError& error);

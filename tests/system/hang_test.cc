@@ -88,7 +88,6 @@ TEST_F(HangTest, AFleetStopsAndGoesOnWithItsSupervisor) {
 }
 
 // Environments that hang are waited for until env.timeout_s, but not by an actor that must leave.
-// It was killed instead.
 TEST_F(HangTest, AnEnvironmentThatHangsDoesNotHoldTheEndUp) {
   const std::filesystem::path build = std::filesystem::path(STARLING_BIN).parent_path();
   auto train = StartTrain({"env.name=plugin:" + (build / "examples/plugin/glider.so").string(),

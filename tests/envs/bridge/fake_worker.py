@@ -12,7 +12,7 @@ Options, all about the env of index "who" (default 0) in the process, when it pl
   "once": a path; only the process that makes this file misbehaves
   "start": how not to start    "goodbye": a path; made when ending in good order
   "wait_for": a path; no reset ends before it exists    "chats": anything; it prints meanwhile
-  "deaf": anything; does not end when its socket closes
+  "deaf": anything; does not end when its socket closes    "lingers": seconds until its goodbye
   "print": text on standard error at the beginning
   "starts": a path; gets a "+" at the beginning and a "-" before the process is ready
   "state": the hexadecimal bytes that it answers when its state is asked for
@@ -25,6 +25,7 @@ import os
 import signal
 import struct
 import sys
+import time
 
 settings, options = {}, {}
 
@@ -183,6 +184,7 @@ def main():
                 if end != 0 or (settings["lost_life_stops"] and length - steps[i] < left):
                     break
         os.write(3, turn)
+    time.sleep(options.get("lingers", 0))
     if "goodbye" in options:
         open(options["goodbye"], "w").close()
     if "deaf" in options:

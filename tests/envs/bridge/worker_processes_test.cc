@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <climits>
 #include <filesystem>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -198,18 +200,18 @@ TEST(WorkerEnvs, WhoeverWaitsMayDoSomethingMeanwhile) {
   const TempDir dir;
   const std::string once = (dir / "once").string();
   int calls = 0;
-  std::int64_t silent_ms = 0;
+  std::int64_t asked_ms = 0;
   WorkerEnvs envs(FakeWorker(R"({"at": 1, "hang": true, "once": ")" + once + "\"}"), 1, kSeed,
                   {.timeout_s = 0.5, .while_waiting = [&](std::int64_t for_ms) {
                      ++calls;
-                     silent_ms = std::max(silent_ms, for_ms);
+                     asked_ms = std::max(asked_ms, for_ms);
                    }});
   envs.Advance(Commands{kReset});
-  calls = 0, silent_ms = 0;  // of the start
+  calls = 0, asked_ms = 0;  // forget those of the start
   envs.Advance(Commands{1});
   EXPECT_EQ(envs.replaced(), 1);
   EXPECT_GE(calls, 1) << "in half a second";
-  EXPECT_GE(silent_ms, 500);
+  EXPECT_GE(asked_ms, 500);
 }
 
 // Between two lines of a process that prints without a pause, too.
@@ -253,6 +255,25 @@ TEST(WorkerEnvs, WorkersAreAskedToEnd) {
   const TempDir dir;
   const std::string bye = (dir / "bye").string();
   { const WorkerEnvs envs(FakeWorker(R"({"goodbye": ")" + bye + "\"}"), 1, kSeed, {}); }
+  EXPECT_TRUE(std::filesystem::exists(bye));
+}
+
+// An exception ends the wait for env 0; env 1, whose answer nobody has read, has its second.
+TEST(WorkerEnvs, WhoHasAnsweredMayEndInGoodOrderWhileAnotherHangs) {
+  const TempDir dir;
+  const std::string bye = (dir / "bye").string();
+  const auto program =
+      FakeWorker(R"({"at": 2, "hang": true, "lingers": 0.2, "goodbye": ")" + bye + "\"}");
+  int left = INT_MAX;
+  {
+    WorkerEnvs envs(program, 2, kSeed, {.per_process = 1, .while_waiting = [&](std::int64_t) {
+                                          if (--left == 0) throw std::runtime_error("leave");
+                                        }});
+    envs.Advance(Commands{kReset, kReset});
+    envs.Advance(Commands{1, kSkip});
+    left = 10;
+    EXPECT_THROW(envs.Advance(Commands{1, 1}), std::runtime_error);
+  }
   EXPECT_TRUE(std::filesystem::exists(bye));
 }
 
