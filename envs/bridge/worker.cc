@@ -117,7 +117,7 @@ Worker::~Worker() {
 
 void Worker::Close() {
   if (process_.pid <= 0) return;
-  char some = 0;
+  char some = 0;  // of an answer that nobody has read
   if (::recv(control_.get(), &some, 1, MSG_PEEK | MSG_DONTWAIT) > 0) owes_ = false;
   ::shutdown(control_.get(), SHUT_RDWR);
   if (!closed_) closed_ = Clock::now();
