@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -48,16 +47,6 @@ std::string FirstLine(const WorkerProgram& program, std::span<const std::uint64_
 bool LimitReceive(int fd) {
   const timeval limit{.tv_sec = 0, .tv_usec = 10'000};
   return ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0;
-}
-
-// The first choice whose values `mask` (values()) forbids all, or nullopt.
-std::optional<std::size_t> NoneAllowed(const ActionSpace& space, auto mask) {
-  for (std::size_t k = 0; k < space.counts.size(); ++k) {
-    const auto values = mask.first(space.counts[k]);
-    if (std::ranges::all_of(values, [](auto v) { return v == 0; })) return k;
-    mask = mask.subspan(values.size());
-  }
-  return std::nullopt;
 }
 
 std::int64_t MsSince(std::chrono::steady_clock::time_point time) {
@@ -117,7 +106,7 @@ Worker::~Worker() {
 
 void Worker::Close() {
   if (process_.pid <= 0) return;
-  char some = 0;  // of an answer that nobody has read
+  char some = 0;  // one byte of an unread answer
   if (::recv(control_.get(), &some, 1, MSG_PEEK | MSG_DONTWAIT) > 0) owes_ = false;
   ::shutdown(control_.get(), SHUT_RDWR);
   if (!closed_) closed_ = Clock::now();
@@ -232,74 +221,6 @@ std::optional<WorkerError> Worker::Take(double limit_s) {
     if (!wrong.empty()) return Fail("gave an invalid answer: " + wrong);
   }
   return std::nullopt;
-}
-
-// Returns the mistake in the answer of env `i`; "" if there is none.
-std::string Worker::WrongIn(int i) const {
-  const std::int32_t command = commands_[i * words_];
-  if (command == FrameEnvs::kSkip) return "";
-  // 1. The end is one that may follow the command.
-  const std::int32_t end = *Element<std::int32_t>(at_.ends, i);
-  const auto last = command == FrameEnvs::kReset ? End::kRunning : End::kTruncated;
-  if (end < 0 || end > static_cast<std::int32_t>(last)) {
-    return fmt::format("{} as the end of env {}", end, i);
-  }
-  // 2. It has played some of the frames.
-  const int played = result(i).played, most = FramesAsked(i);
-  if (played < std::min(most, 1) || played > most) {
-    return fmt::format("{} of {} frames played in env {}", played, most, i);
-  }
-  // 3. All numbers are finite.
-  if (!std::isfinite(static_cast<float>(result(i).reward))) {
-    return fmt::format("a reward of {} in env {}", result(i).reward, i);
-  }
-  const auto finite = [](float v) { return std::isfinite(v); };
-  const bool over = static_cast<End>(end) == End::kTerminated;
-  const bool seen_before = repeat_.keep_before && command != FrameEnvs::kReset && !over;
-  if (!std::ranges::all_of(floats(i), finite) ||
-      (seen_before && !std::ranges::all_of(floats_before(i), finite))) {
-    return fmt::format("an observation that is not finite in env {}", i);
-  }
-  // 4. A mask leaves a choice, unless the episode is over.
-  const ActionSpace& actions = spec_.env.actions;
-  if (!actions.masked || over) return "";
-  const auto none = spec_.bytes ? NoneAllowed(actions, bytes(i).last(actions.mask()))
-                                : NoneAllowed(actions, floats(i).last(actions.mask()));
-  return none ? fmt::format("env {} forbids every value of choice {}", i, *none) : "";
-}
-
-// The frames of the action that env `i` was asked to play; 0 for kReset.
-int Worker::FramesAsked(int i) const {
-  const std::size_t width = words_ / repeat_.frames;
-  const auto row = std::span(commands_).subspan(i * words_, words_);
-  if (row[0] == FrameEnvs::kReset) return 0;
-  int frames = 0;
-  while (frames < repeat_.frames && row[frames * width] != FrameEnvs::kSkip) ++frames;
-  return frames;
-}
-
-// Element `env` of the shared array at `offset`, whose elements are `stride` bytes apart.
-template <class T>
-const T* Worker::Element(std::size_t offset, int env, std::size_t stride) const {
-  CHECK(env >= 0 && env < static_cast<int>(count_), "env {}", env);
-  return reinterpret_cast<const T*>(map_ + offset + env * stride);
-}
-
-FrameResult Worker::result(int env) const {
-  return {.reward = *Element<double>(at_.rewards, env),
-          .end = static_cast<End>(*Element<std::int32_t>(at_.ends, env)),
-          .lives = *Element<std::int32_t>(at_.lives, env),
-          .played = *Element<std::int32_t>(at_.played, env)};
-}
-
-std::span<const std::uint8_t> Worker::Bytes(std::size_t offset, int env) const {
-  if (!spec_.bytes) return {};
-  return {Element<std::uint8_t>(offset, env, at_.stride), frame_size_};
-}
-
-std::span<const float> Worker::Floats(std::size_t offset, int env) const {
-  if (spec_.bytes) return {};
-  return {Element<float>(offset, env, at_.stride), frame_size_};
 }
 
 // Sends as much as the socket takes; AwaitEvent sends the rest. The next read finds a dead worker.

@@ -338,7 +338,7 @@ TEST_F(LearnerClientTest, AnActorThatMustLeaveDoesNotWaitForAnEnvironment) {
   options.abandoned = [&] { return asked; };
   LearnerClient client(options);
   ASSERT_TRUE(client.Join());
-  client.BeatWaiting(600'000);  // nobody has asked it
+  client.BeatWaiting(600'000);  // it may stay
   asked = true;
   client.BeatWaiting(1000);
   EXPECT_EQ(client.state(), ClientState::kJoined);

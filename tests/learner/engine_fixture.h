@@ -122,7 +122,7 @@ class EngineFixture : public testing::Test {
   }
 
   TempDir dir_;
-  std::size_t size_ = kSize;                           // for MakeEngine: what is above are sums
+  std::size_t size_ = kSize;                           // for MakeEngine; from kSize on: sums
   bool exact_ = false, sum_ahead_ = false;             // for MakeEngine
   std::atomic<std::binary_semaphore*> hold_{nullptr};  // the lane waits for it after its next work
   Config config_;

@@ -258,7 +258,8 @@ TEST(WorkerEnvs, WorkersAreAskedToEnd) {
   EXPECT_TRUE(std::filesystem::exists(bye));
 }
 
-// An exception ends the wait for env 0; env 1, whose answer nobody has read, has its second.
+// Env 0 hangs, and an exception ends the wait for it. The answer of env 1 is unread: its process
+// has its second to end.
 TEST(WorkerEnvs, WhoHasAnsweredMayEndInGoodOrderWhileAnotherHangs) {
   const TempDir dir;
   const std::string bye = (dir / "bye").string();

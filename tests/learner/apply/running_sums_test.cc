@@ -70,8 +70,8 @@ TEST(RunningSums, AreNeverInfinite) {
 
 class SumsIn : public ::testing::TestWithParam<ApplyMode> {
  protected:
-  // Applies 12 updates of `stream` with sums behind what is trained, with those of all gradients or
-  // without those of some. `ahead`: the first gradient of each is added before.
+  // Applies 12 updates of a stream whose last floats are sums. `all`: those of all gradients count,
+  // else those that Counts. `ahead`: the first gradient of each update is added before.
   static StateCopy Run(ApplyMode mode, int threads, bool all = true, bool ahead = false) {
     UpdateStream stream(kAll, 12);
     TestApplier applier(mode, stream, threads, nullptr, 0, kTrained);
@@ -100,7 +100,7 @@ class SumsIn : public ::testing::TestWithParam<ApplyMode> {
   }
   // Whether gradient k of version v is the first of its unroll: all kinds of updates.
   static bool Counts(std::uint64_t v, std::size_t k) { return (v / 3 + k) % 2 == 0; }
-  // The sums behind what is trained after all of it.
+  // What Run should leave in a sum.
   static double Expected(std::size_t number, std::size_t i, bool all) {
     UpdateStream stream(kAll, 12);
     double expected = SumIn(stream.initial(), number, i);
