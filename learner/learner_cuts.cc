@@ -45,8 +45,8 @@ bool Learner::AwaitsCut() {
          clock_.NowMs() - *stopped_ms_ < std::min(CutMs(), kMaxStopMs);
 }
 
-// Actors that are told to end with their learner may be heard first. So the learner looks for its
-// own signal before it lets one go.
+// One signal may end the whole fleet, and an actor's goodbye may be read before the learner's own
+// signal. So the learner looks for its signal before it lets an actor go.
 void Learner::OnLeave(const std::string& peer) {
   std::array<wire::PollItem, 1> stop{{{.fd = options_.stop_fd}}};
   if (wire::Poll(stop, 0) || MustStop()) BeginStop();
