@@ -1,13 +1,25 @@
-# Flags of all targets. No -ffast-math: results must not depend on the vectorisation of a loop.
-add_library(starling_flags INTERFACE)
-target_include_directories(starling_flags INTERFACE ${PROJECT_SOURCE_DIR})
+# Flags of all targets, without the kind of processor. No -ffast-math: results must not depend on the
+# vectorisation of a loop.
+add_library(starling_any_processor INTERFACE)
+target_include_directories(starling_any_processor INTERFACE ${PROJECT_SOURCE_DIR})
 set(cxx_flags -Wall -Wextra -Wpedantic -Wconversion -Wshadow -fno-math-errno -fno-trapping-math
   -ffp-contract=fast)
-target_compile_options(starling_flags INTERFACE
+target_compile_options(starling_any_processor INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:${cxx_flags}>"
   "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-Xcompiler=-Wall>")
+# Code for several kinds of processors (core/instructions.h). Elsewhere a portable build has code for
+# all processors of its kind alone.
+set(STARLING_HAS_LEVELS OFF)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT STARLING_SANITIZE)
+  set(STARLING_HAS_LEVELS ON)
+endif()
+add_library(starling_flags INTERFACE)
+target_link_libraries(starling_flags INTERFACE starling_any_processor)
 if(STARLING_NATIVE)
   target_compile_options(starling_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-march=native>")
+elseif(STARLING_HAS_LEVELS)
+  target_compile_options(starling_flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-march=x86-64-v3>")
+  target_compile_definitions(starling_flags INTERFACE STARLING_PORTABLE)
 endif()
 if(STARLING_SANITIZE)
   target_compile_options(starling_flags INTERFACE

@@ -37,7 +37,7 @@ struct Packed {
 
   void Fields(StateBytes& bytes) {
     bytes.Tag("STRT");
-    bytes.Same(VersionLine("starling-rank"), "the program");
+    bytes.Same(BuildLine("starling-rank"), "the program");
     Text(bytes, message.config);
     bytes(message.session), bytes(message.fingerprint), bytes(message.exact), bytes(message.redo);
     learner::TrainingState& state = message.start.state;

@@ -139,10 +139,11 @@ class HeldWeights {
 template <class T>
 std::unique_ptr<Backend<T>> MakeReferenceBackend();
 
-// The fast one: oneDNN for dense products, own loops for sparse observations. Sets OpenMP to one
-// thread on the calling thread. Equal inputs of equal shapes give equal bits. kBf16 rounds the
-// factors of linear layers of at least 128 x 128 weights. Throws UserError for kTf32, and for kBf16
-// if the processor cannot multiply bf16.
+// The fast one: oneDNN for dense products, own loops for sparse observations; of a portable build,
+// those for BestInstructions(). Sets OpenMP to one thread on the calling thread. Equal inputs of
+// equal shapes give equal bits with the same instructions. kBf16 rounds the factors of linear layers
+// of at least 128 x 128 weights. Throws UserError for kTf32, and for kBf16 if the processor cannot
+// multiply bf16.
 std::unique_ptr<Backend<float>> MakeCpuBackend(Precision precision = Precision::kF32);
 
 // That of a GPU: products by cuBLAS, all other ops by own kernels, queued on the stream of `gpu`,

@@ -3,11 +3,11 @@
 #if defined(__AMX_BF16__) && defined(__AVX512BF16__) && defined(__AVX512BW__)
 
 #include <immintrin.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <dnnl.hpp>
 #include <utility>
+
+#include "core/instructions.h"
 
 namespace starling::net::cpu::amx {
 namespace {
@@ -20,11 +20,6 @@ struct alignas(64) TileConfig {
 };
 static_assert(sizeof(TileConfig) == 64);
 const TileConfig kWholeTiles;
-
-bool AskSystem() {
-  constexpr long kRequestState = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, of Linux
-  return ::syscall(SYS_arch_prctl, kRequestState, kTileData) == 0;
-}
 
 // The tile intrinsics of g++ do not declare that they read memory. This barrier completes all
 // earlier stores first.
@@ -83,7 +78,8 @@ void StoreTransposed(Line (&line)[16], Bfloat16* tile) {
 bool Available() {
   constexpr auto kNeeded = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_amx);
   static const bool available =
-      (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kNeeded) == kNeeded && AskSystem();
+      (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kNeeded) == kNeeded &&
+      Runs(Instructions::kAmx);
   return available;
 }
 

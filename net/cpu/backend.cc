@@ -4,7 +4,6 @@
 #include <optional>
 #include <vector>
 
-#include "core/error.h"
 #include "net/cpu/conv2d.h"
 #include "net/cpu/gemm.h"
 #include "net/cpu/layers.h"
@@ -116,19 +115,17 @@ class CpuBackend final : public Backend<float> {
 
 }  // namespace
 
-std::unique_ptr<Backend<float>> MakeCpuBackend(Precision precision) {
-  if (precision == Precision::kTf32) {
-    throw UserError(
-        "net.precision: \"tf32\" needs a GPU: use \"f32\", or actors.backend = \"cuda\"",
-        "net.precision");
-  }
-  if (precision == Precision::kBf16 && !cpu::HasBf16Products()) {
-    throw UserError(
-        "net.precision: this processor has no bf16 products (avx512_bf16 or amx_bf16): use "
-        "\"f32\"",
-        "net.precision");
-  }
+}  // namespace starling::net
+
+// The namespace of the level for which this file is compiled (net/cpu/levels.h).
+#ifndef STARLING_LEVEL
+#define STARLING_LEVEL for_native
+#endif
+
+namespace starling::net::cpu::STARLING_LEVEL {
+
+std::unique_ptr<Backend<float>> MakeBackend(Precision precision) {
   return std::make_unique<CpuBackend>(precision);
 }
 
-}  // namespace starling::net
+}  // namespace starling::net::cpu::STARLING_LEVEL

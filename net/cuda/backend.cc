@@ -1,50 +1,20 @@
-// The backend of a GPU: the ops of ops.h on a device whose products are NVIDIA's cuBLAS. That
-// library is opened at run time, so that the program starts on machines without it.
-#include <cublas_v2.h>
-#include <dlfcn.h>
-#include <fmt/format.h>
-
-#include <string>
-
+// The backend of a GPU: the ops of ops.h on a device whose products are NVIDIA's cuBLAS.
+#include "net/backend.h"
 #include "core/cuda/each.h"
-#include "core/error.h"
 #include "core/gpu.h"
 #include "core/memory.h"
-#include "net/backend.h"
+#include "net/cuda/cublas_library.h"
 #include "net/cuda/ops.h"
 
 namespace starling::net {
 namespace {
 
+using cuda::CublasLibrary;
+
 // Bytes; NVIDIA's advice for Hopper. It is allocated at the start, because cuBLAS cannot allocate
 // inside a recorded graph. It is not shared between streams, which could change the choice of
 // algorithms and so the bits.
 constexpr std::size_t kWorkspace = 32u << 20;
-
-// Tries the release of the headers first. The functions used here are the same in all releases.
-void* Open() {
-  const std::string own = fmt::format("libcublas.so.{}", CUBLAS_VER_MAJOR);
-  for (const std::string& name : {own, std::string("libcublas.so.13"),
-                                  std::string("libcublas.so.12"), std::string("libcublas.so")}) {
-    for (const char* folder : {"", STARLING_CUDA_LIBRARIES "/", "/usr/local/cuda/lib64/"}) {
-      if (void* const library = dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL)) {
-        return library;
-      }
-    }
-  }
-  throw UserError(
-      "cuBLAS was not found (libcublas.so.12 or .13): install it (package cuda-libraries or "
-      "libcublas of NVIDIA's, or the CUDA Toolkit) or add its folder to LD_LIBRARY_PATH, or set "
-      "actors.backend = \"cpu\"");
-}
-
-template <class Function>
-void Find(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  if (function != nullptr) return;
-  throw UserError(fmt::format(
-      "cuBLAS lacks {}: install that of CUDA 12 or newer, or set actors.backend = \"cpu\"", name));
-}
 
 cublasComputeType_t ComputeType(Precision precision) {
   switch (precision) {
@@ -59,53 +29,11 @@ cublasComputeType_t ComputeType(Precision precision) {
 
 cublasOperation_t Operation(bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; }
 
-// The functions used here.
-struct CublasLibrary {
-  decltype(&cublasCreate_v2) create;
-  decltype(&cublasDestroy_v2) destroy;
-  decltype(&cublasSetStream_v2) set_stream;
-  decltype(&cublasSetWorkspace_v2) set_workspace;
-  decltype(&cublasGetStatusString) status_string;
-  // These two are overloaded in C++.
-  cublasStatus_t (*gemm)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int m, int n, int k,
-                         const void* alpha, const void* a, cudaDataType, int lda, const void* b,
-                         cudaDataType, int ldb, const void* beta, void* c, cudaDataType, int ldc,
-                         cublasComputeType_t, cublasGemmAlgo_t);
-  cublasStatus_t (*gemm_strided_batched)(cublasHandle_t, cublasOperation_t, cublasOperation_t,
-                                         int m, int n, int k, const void* alpha, const void* a,
-                                         cudaDataType, int lda, long long a_stride, const void* b,
-                                         cudaDataType, int ldb, long long b_stride,
-                                         const void* beta, void* c, cudaDataType, int ldc,
-                                         long long c_stride, int count, cublasComputeType_t,
-                                         cublasGemmAlgo_t);
-
-  CublasLibrary() {
-    void* const library = Open();
-    Find(library, "cublasCreate_v2", create);
-    Find(library, "cublasDestroy_v2", destroy);
-    Find(library, "cublasSetStream_v2", set_stream);
-    Find(library, "cublasSetWorkspace_v2", set_workspace);
-    Find(library, "cublasGetStatusString", status_string);
-    Find(library, "cublasGemmEx", gemm);
-    Find(library, "cublasGemmStridedBatchedEx", gemm_strided_batched);
-  }
-
-  void Check(cublasStatus_t status, const char* what) const {
-    if (status == CUBLAS_STATUS_SUCCESS) return;
-    const std::string failed =
-        fmt::format("the GPU: {} by cuBLAS failed ({})", what, status_string(status));
-    if (status == CUBLAS_STATUS_ALLOC_FAILED || status == CUBLAS_STATUS_NOT_INITIALIZED) {
-      throw UserError(fmt::format("{}: perhaps {}", failed, kGpuMemoryFull));
-    }
-    throw std::runtime_error(failed + ": run `starling doctor`");
-  }
-};
-
 // Thread safety: that of its Gpu.
 class Cublas {
  public:
   Cublas(Gpu& gpu, Precision precision)
-      : library_(TheLibrary()),
+      : library_(CublasLibrary::Open()),
         type_(ComputeType(precision)),
         workspace_(kWorkspace, gpu.memory()),
         handle_(Start(), library_.destroy) {
@@ -135,11 +63,6 @@ class Cublas {
   }
 
  private:
-  static const CublasLibrary& TheLibrary() {
-    static const CublasLibrary library;
-    return library;
-  }
-
   cublasHandle_t Start() const {
     cublasHandle_t handle = nullptr;
     library_.Check(library_.create(&handle), "starting");

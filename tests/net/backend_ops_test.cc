@@ -12,6 +12,7 @@
 #include "net/backend.h"
 #include "net/checks/op_checks.h"
 #include "net/cpu/gemm.h"
+#include "net/cpu/levels.h"
 #include "tests/net/fake_gpu_backend.h"
 #include "tests/support/broken_backend.h"
 
@@ -21,12 +22,13 @@ void PrintTo(const OpCheck& check, std::ostream* out) { *out << check.op; }
 
 namespace {
 
-enum class Where { kReference, kCpu, kLoops, kCuda };
+enum class Where { kReference, kCpu, kLevel, kLoops, kCuda };
 
 struct NamedBackend {
   const char* name;
   Where where;
   Precision precision = Precision::kF32;
+  Instructions level = Instructions::kNative;  // of kLevel
   friend void PrintTo(const NamedBackend& backend, std::ostream* out) { *out << backend.name; }
 };
 
@@ -34,6 +36,14 @@ constexpr NamedBackend kBackends[] = {
     {"reference", Where::kReference},
     {"cpu", Where::kCpu},
     {"cpu_bf16", Where::kCpu, Precision::kBf16},
+#ifdef STARLING_HAS_LEVELS
+    {"avx2", Where::kLevel, Precision::kF32, Instructions::kAvx2},
+    {"avx2_bf16", Where::kLevel, Precision::kBf16, Instructions::kAvx2},
+    {"avx512", Where::kLevel, Precision::kF32, Instructions::kAvx512},
+    {"avx512_bf16", Where::kLevel, Precision::kBf16, Instructions::kAvx512},
+    {"amx", Where::kLevel, Precision::kF32, Instructions::kAmx},
+    {"amx_bf16", Where::kLevel, Precision::kBf16, Instructions::kAmx},
+#endif
     {"loops", Where::kLoops},  // the work of a GPU's threads, one after the other
     {"cuda", Where::kCuda},
     {"cuda_tf32", Where::kCuda, Precision::kTf32},
@@ -50,10 +60,8 @@ class BackendOps : public ::testing::TestWithParam<std::tuple<NamedBackend, OpCh
         backend_ = MakeReferenceBackend<float>();
         return;
       case Where::kCpu:
-        if (contender.precision == Precision::kBf16 && !cpu::HasBf16Products()) {
-          GTEST_SKIP() << "this processor has no bf16 products";
-        }
-        backend_ = MakeCpuBackend(contender.precision);
+      case Where::kLevel:
+        MakeForProcessor(contender);
         return;
       case Where::kLoops: {
         auto gpu = std::make_unique<FakeGpu>();
@@ -67,6 +75,20 @@ class BackendOps : public ::testing::TestWithParam<std::tuple<NamedBackend, OpCh
         gpu_ = OpenGpu(0);
         backend_ = MakeCudaBackend(*gpu_, contender.precision);
     }
+  }
+
+  void MakeForProcessor(const NamedBackend& contender) {
+    if (contender.precision == Precision::kBf16 && !cpu::HasBf16Products()) {
+      GTEST_SKIP() << "this processor has no bf16 products";
+    }
+    if (!Runs(contender.level)) GTEST_SKIP() << "this processor lacks the instructions";
+#ifdef STARLING_HAS_LEVELS
+    if (contender.where == Where::kLevel) {
+      backend_ = cpu::MakeBackendFor(contender.level, contender.precision);
+      return;
+    }
+#endif
+    backend_ = MakeCpuBackend(contender.precision);
   }
 
   std::unique_ptr<Gpu> gpu_;

@@ -16,6 +16,7 @@
 #include "core/config/config_rules.h"
 #include "core/error.h"
 #include "core/process.h"
+#include "core/site_packages.h"
 #include "core/version.h"
 #include "envs/bridge/bridge.h"
 #include "fleet/check_config.h"
@@ -76,25 +77,21 @@ Search Python() {
   });
 }
 
-// Returns the version in the name of "gymnasium-1.4.0.dist-info" among the packages in `lib`, or
-// "".
-std::string GymnasiumIn(const fs::path& lib) {
+// Returns the version in the name of "gymnasium-1.4.0.dist-info" among the packages of the Python at
+// `root`, or "".
+std::string GymnasiumIn(const fs::path& root) {
   constexpr std::string_view kName = "gymnasium-", kEnd = ".dist-info";
   std::error_code ignored;
-  for (const auto& python : fs::directory_iterator(lib, ignored)) {
-    if (!python.path().filename().string().starts_with("python3")) continue;
-    for (const char* packages : {"site-packages", "dist-packages"}) {
-      for (const auto& entry : fs::directory_iterator(python.path() / packages, ignored)) {
-        const std::string name = entry.path().filename().string();
-        if (!name.starts_with(kName) || !name.ends_with(kEnd)) continue;
-        return name.substr(kName.size(), name.size() - kName.size() - kEnd.size());
-      }
+  for (const fs::path& packages : SitePackages(root)) {
+    for (const auto& entry : fs::directory_iterator(packages, ignored)) {
+      const std::string name = entry.path().filename().string();
+      if (!name.starts_with(kName) || !name.ends_with(kEnd)) continue;
+      return name.substr(kName.size(), name.size() - kName.size() - kEnd.size());
     }
   }
   return "";
 }
 
-// Searches the file system, because an import in Python takes a second.
 std::string Gymnasium(const std::string& python) {
   if (python.empty()) return "";
   std::vector<fs::path> roots = {fs::path(python).parent_path().parent_path()};
@@ -103,7 +100,7 @@ std::string Gymnasium(const std::string& python) {
     if (const char* home = std::getenv("HOME")) roots.push_back(fs::path(home) / ".local");
   }
   for (const fs::path& root : roots) {
-    if (std::string version = GymnasiumIn(root / "lib"); !version.empty()) return version;
+    if (std::string version = GymnasiumIn(root); !version.empty()) return version;
   }
   return "";
 }
