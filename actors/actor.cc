@@ -6,6 +6,7 @@
 #include "actors/rollout.h"
 #include "core/denormals.h"
 #include "core/error.h"
+#include "core/instructions.h"
 #include "core/log.h"
 #include "net/transposed.h"
 #include "wire/protocol.h"
@@ -100,6 +101,14 @@ void WarnOfStages(const Config& config, const Replica& replica, std::size_t grou
   }
 }
 
+// Other instructions than those of the run round differently.
+void WarnOfInstructions(const Config& config, const Replica& replica) {
+  const Instructions asked = config.actors.instructions;
+  if (replica.gpu != nullptr || Runs(asked)) return;
+  LogWarn("actors.instructions = \"{}\": {}: computing with {}, so a replay or a redo will differ",
+          NameOf(asked), WhyNotRun(asked), NameOf(InstructionsFor(asked)));
+}
+
 }  // namespace
 
 std::unique_ptr<Rollout> MakeRollout(Config config, std::uint32_t slot, std::uint32_t life,
@@ -110,6 +119,7 @@ std::unique_ptr<Rollout> MakeRollout(Config config, std::uint32_t slot, std::uin
     Replica replica = MakeReplica(config, slot);
     EnvGroups groups = MakePacedEnvs(config, replica, seed, while_waiting);
     WarnOfStages(config, replica, groups.size());
+    WarnOfInstructions(config, replica);
     const std::string why = net::WhyTranspose(ModelSpecOf(config, groups[0]->spec()));
     if (slot == 0 && !why.empty()) LogWarn("{}", why);
     return std::make_unique<Rollout>(config, slot, life, std::move(replica), std::move(groups),

@@ -14,7 +14,7 @@ Player::Player(const Config& config, std::span<const float> weights, envs::VecEn
       count_(env.size()),
       greedy_(greedy),
       weights_(weights),
-      backend_(net::MakeCpuBackend()),
+      backend_(net::MakeCpuBackend(Precision::kF32, config.actors.instructions)),
       model_(net::MakeModel<float>(ModelSpecOf(config, env.spec()), *backend_, {.envs = count_})),
       layout_(WithSums(model_->layout(), config, env.spec())) {
   CHECK(weights.size() == layout_.size(), "{} weights", weights.size());

@@ -35,7 +35,7 @@ Replica MakeStage(const Config& config, std::uint32_t slot, int stage) {
     replica.gpu = OpenGpu(GpuOf(slot, FindGpus().gpus.size(), stage, stages));
     replica.backend = net::MakeCudaBackend(*replica.gpu, config.net.precision);
   } else {
-    replica.backend = net::MakeCpuBackend(config.net.precision);
+    replica.backend = net::MakeCpuBackend(config.net.precision, config.actors.instructions);
   }
   return replica;
 }

@@ -10,6 +10,7 @@
 #include "core/bfloat16.h"
 #include "core/check.h"
 #include "core/clock.h"
+#include "core/instructions.h"
 
 namespace starling::actors {
 
@@ -141,7 +142,12 @@ std::int64_t Rollout::WaitedNs() const {
 
 std::string Rollout::where() const {
   std::string where = staged_ ? fmt::format(", in {} stages", config_.net.stages) : "";
-  if (replica_.gpu != nullptr) where += ", on the " + replica_.gpu->info().name;
+  const Instructions instructions = InstructionsFor(config_.actors.instructions);
+  if (replica_.gpu != nullptr) {
+    where += ", on the " + replica_.gpu->info().name;
+  } else if (instructions != Instructions::kNative) {
+    where += fmt::format(", with {}", NameOf(instructions));
+  }
   if (groups_[0]->on_gpu()) where += ", games too";
   return where;
 }

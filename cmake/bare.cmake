@@ -14,7 +14,8 @@ function(starling_bare_glob out root)
   set(${out} ${sources} PARENT_SCOPE)
 endfunction()
 
-set(core action_space.cc memory.cc random.cc site_packages.cc state_bytes.cc text.cc)
+set(core action_space.cc instructions.cc memory.cc random.cc site_packages.cc state_bytes.cc
+  text.cc)
 list(TRANSFORM core PREPEND core/)
 starling_bare_glob(envs envs . games wrappers)
 list(FILTER envs EXCLUDE REGEX "/(picture|trace|trace_file)\\.cc$")  # for people and for recordings

@@ -1,4 +1,4 @@
-# Flags of all targets, without the kind of processor. No -ffast-math: results must not depend on the
+# Flags of all targets but the kind of processor. No -ffast-math: results must not depend on the
 # vectorisation of a loop.
 add_library(starling_any_processor INTERFACE)
 target_include_directories(starling_any_processor INTERFACE ${PROJECT_SOURCE_DIR})
@@ -7,11 +7,13 @@ set(cxx_flags -Wall -Wextra -Wpedantic -Wconversion -Wshadow -fno-math-errno -fn
 target_compile_options(starling_any_processor INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:${cxx_flags}>"
   "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-Xcompiler=-Wall>")
-# Code for several kinds of processors (core/instructions.h). Elsewhere a portable build has code for
-# all processors of its kind alone.
+# Whether there is code for several kinds of processors (core/instructions.h). Where it is not, a
+# portable build has code for every processor of its kind.
 set(STARLING_HAS_LEVELS OFF)
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND NOT STARLING_SANITIZE)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU"
+    AND NOT STARLING_SANITIZE)
   set(STARLING_HAS_LEVELS ON)
+  target_compile_definitions(starling_any_processor INTERFACE STARLING_HAS_LEVELS)
 endif()
 add_library(starling_flags INTERFACE)
 target_link_libraries(starling_flags INTERFACE starling_any_processor)

@@ -1,24 +1,30 @@
-// The instruction sets for which the hot loops of a net are compiled. The default build has code
-// for the processor of its machine alone (kNative). A portable build (STARLING_NATIVE=OFF) has
-// those loops three times (net/cpu/levels.h) and takes the best form that the processor runs; all
-// its other code is for x86-64-v3.
+// The instruction sets for which the ops of nets are compiled. The default build has code for the
+// processor of its machine alone. A portable build (STARLING_NATIVE=OFF) has those ops three times
+// (net/cpu/levels.h); all its other code is for x86-64-v3.
 //
-// Thread safety: pure functions.
+// Thread safety: any thread may call them. The first question about kAmx asks the system for its
+// registers, for the whole process.
 #pragma once
 
-#include <array>
-#include <cstdint>
+#include <string>
+
+#include "core/config/words.h"
 
 namespace starling {
 
-// kAvx2: x86-64-v3. kAvx512: x86-64-v4. kAmx: that, avx512_bf16 and amx_bf16.
-enum class Instructions : std::uint8_t { kNative, kAvx2, kAvx512, kAmx };
-constexpr auto WordsOf(Instructions) { return std::array{"native", "avx2", "avx512", "amx"}; }
+// Whether this processor has them and the system permits their use. True for kNative.
+bool ProcessorHas(Instructions instructions);
 
-// Whether this processor has them and the system permits their use.
+// Whether this program has code for them and the processor runs it. True for kAuto.
 bool Runs(Instructions instructions);
 
-// kNative in a build for this machine, else the best that runs.
+// kNative in a build for this machine, else the most that run.
 Instructions BestInstructions();
+
+// `asked` if they run, otherwise the best that do.
+Instructions InstructionsFor(Instructions asked);
+
+// "this processor lacks them" or why else they do not run. REQUIRES: they do not.
+std::string WhyNotRun(Instructions instructions);
 
 }  // namespace starling

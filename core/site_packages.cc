@@ -11,11 +11,12 @@ namespace fs = std::filesystem;
 std::vector<fs::path> SitePackages(const fs::path& root) {
   std::vector<fs::path> found;
   std::error_code ignored;
-  for (const auto& python : fs::directory_iterator(root / "lib", ignored)) {
-    if (!python.path().filename().string().starts_with("python3")) continue;
-    for (const char* packages : {"site-packages", "dist-packages"}) {
-      if (fs::is_directory(python.path() / packages, ignored)) {
-        found.push_back(python.path() / packages);
+  for (const char* lib : {"lib", "lib64"}) {
+    for (const auto& python : fs::directory_iterator(root / lib, ignored)) {
+      if (!python.path().filename().string().starts_with("python3")) continue;
+      for (const char* packages : {"site-packages", "dist-packages"}) {
+        const fs::path folder = python.path() / packages;
+        if (fs::is_directory(folder, ignored)) found.push_back(folder);
       }
     }
   }
@@ -33,8 +34,8 @@ std::vector<fs::path> PythonRoots(const std::string& virtual_env, const std::str
   std::istringstream folders(path);
   for (std::string folder; std::getline(folders, folder, ':');) {
     std::error_code ignored;
-    const fs::path bin = fs::path(folder).lexically_normal();
-    if (!folder.empty() && fs::exists(bin / "python3", ignored)) add(bin.parent_path());
+    if (folder.empty() || !fs::exists(fs::path(folder) / "python3", ignored)) continue;
+    add((fs::path(folder) / "..").lexically_normal().parent_path());
   }
   if (!home.empty()) add(fs::path(home) / ".local");
   return roots;

@@ -11,7 +11,7 @@
 namespace starling {
 
 // The folders of packages of the Python whose program is ROOT/bin/python3:
-// ROOT/lib/python3*/{site,dist}-packages, and ROOT/lib/python3/dist-packages of Debian.
+// ROOT/{lib,lib64}/python3*/{site,dist}-packages.
 std::vector<std::filesystem::path> SitePackages(const std::filesystem::path& root);
 
 // The roots of the Pythons that a user calls: of `virtual_env` (VIRTUAL_ENV), of each folder in

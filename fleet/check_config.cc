@@ -113,15 +113,15 @@ void CheckEndpoint(const WireConfig& config) {
   wire::ServerSocket(context, config.endpoint, {.max_elements = 1, .keys = keys});
 }
 
-// Throws UserError if the processor lacks the precision. A GPU has all of them; a missing GPU is
-// reported under actors.backend.
+// Throws UserError if the processor or actors.instructions lack the precision. A GPU has all of
+// them; a missing GPU is reported under actors.backend.
 void CheckPrecision(const Config& config) {
   const DeviceChoice backend = config.actors.backend;
   if (backend == DeviceChoice::kCpu && config.net.precision == Precision::kTf32)
     return;  // core/config/config_rules.cc reports it
   if (backend == DeviceChoice::kCuda) return;
   if (backend == DeviceChoice::kAuto && !FindGpus().gpus.empty()) return;
-  net::MakeCpuBackend(config.net.precision);
+  net::CheckCpuBackend(config.net.precision, config.actors.instructions);
 }
 
 void CheckExact(const Config& config) {

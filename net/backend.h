@@ -139,12 +139,17 @@ class HeldWeights {
 template <class T>
 std::unique_ptr<Backend<T>> MakeReferenceBackend();
 
-// The fast one: oneDNN for dense products, own loops for sparse observations; of a portable build,
-// those for BestInstructions(). Sets OpenMP to one thread on the calling thread. Equal inputs of
-// equal shapes give equal bits with the same instructions. kBf16 rounds the factors of linear layers
-// of at least 128 x 128 weights. Throws UserError for kTf32, and for kBf16 if the processor cannot
-// multiply bf16.
-std::unique_ptr<Backend<float>> MakeCpuBackend(Precision precision = Precision::kF32);
+// The fast one: oneDNN for dense products, own loops for sparse observations. Sets OpenMP to one
+// thread on the calling thread. Equal inputs of equal shapes give equal bits with the same
+// instructions; those that do not run here, and kAuto, are replaced by the best that do
+// (core/instructions.h). kBf16 rounds the factors of linear layers of at least 128 x 128 weights.
+// Throws UserError for kTf32, for kBf16 if they cannot multiply bf16, and if this process has made
+// one with other instructions.
+std::unique_ptr<Backend<float>> MakeCpuBackend(Precision precision = Precision::kF32,
+                                               Instructions instructions = Instructions::kAuto);
+
+// Throws UserError if MakeCpuBackend would for this precision.
+void CheckCpuBackend(Precision precision, Instructions instructions);
 
 // That of a GPU: products by cuBLAS, all other ops by own kernels, queued on the stream of `gpu`,
 // which must outlive the backend. With kF32, equal inputs of equal shapes give equal bits on one

@@ -112,6 +112,7 @@ Json JsonOf(const RunSummary& summary) {
     json["actors"]["given_up"] = summary.fleet.actors_given_up;
   }
   if (!summary.init_from.empty()) json["init_from"] = summary.init_from;
+  if (!summary.instructions.empty()) json["instructions"] = summary.instructions;
   if (summary.evaluated) {
     json["eval"] = {{"best", OrNull(summary.evaluated->best)},
                     {"last", OrNull(summary.evaluated->last)}};
@@ -166,6 +167,9 @@ RunSummary BuildSummary(const Config& config, const std::optional<learner::RunSt
           .fleet = fleet,
           .error = std::move(error),
           .init_from = config.run.init_from,
+          .instructions = config.actors.backend != DeviceChoice::kCuda
+                              ? NameOf(config.actors.instructions)
+                              : "",
           .goal = learner::GoalOf(config),
           .evaluated = evaluates ? std::optional(evaluated) : std::nullopt};
 }

@@ -27,17 +27,18 @@ struct FleetCounts {
 // episodes_cut}, exact (learner::Counters::breaks is 0), time {actors, learner} (TimeShares),
 // bottleneck (a sentence, or ""), error (why the run failed, a sentence, or null), final_checkpoint
 // (relative to the run directory, or null). Where they apply also: reuse {kl, clipped, age_max,
-// age_mean, age_histogram} (learner::ReuseStatus), actors {given_up}, init_from, eval {best, last}
-// (lines of eval.jsonl, or null), simulated: true (times are virtual), until_return (of the
-// configuration, if the run has reached it).
+// age_mean, age_histogram} (learner::ReuseStatus), actors {given_up}, init_from, instructions (of
+// actors.instructions), eval {best, last} (lines of eval.jsonl, or null), simulated: true (times
+// are virtual), until_return (of the configuration, if the run has reached it).
 struct RunSummary {
   std::string env;
   std::uint64_t seed = 0;
   std::uint64_t bound = 0;      // kUnbounded: none
   learner::RunStatus training;  // the learner's last; all 0 if no learner ever reported
   FleetCounts fleet;
-  std::string error;      // "" unless the run failed
-  std::string init_from;  // run.init_from
+  std::string error;           // "" unless the run failed
+  std::string init_from;       // run.init_from
+  std::string instructions{};  // actors.instructions; "" with actors.backend = "cuda"
   learner::RunGoal goal;
   std::optional<EvalStanding> evaluated;  // nullopt: evaluation is off
   bool simulated = false;

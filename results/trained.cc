@@ -8,6 +8,7 @@
 #include "actors/normalizer.h"
 #include "actors/rollout.h"
 #include "core/error.h"
+#include "core/instructions.h"
 #include "core/log.h"
 #include "core/text.h"
 #include "envs/bridge/bridge.h"
@@ -89,7 +90,7 @@ void CheckSums(const Config& config, const net::ParameterLayout& layout) {
 }  // namespace
 
 net::ParameterLayout LayoutOf(const Config& config) {
-  const auto backend = net::MakeCpuBackend();
+  const auto backend = net::MakeReferenceBackend<float>();  // computes nothing
   const envs::EnvSpec env = envs::SpecOf(config.env);
   CheckDeviations(config, env.actions);
   const net::ModelSpec spec = actors::ModelSpecOf(config, env);
@@ -123,6 +124,11 @@ std::string WhyNotReplayed(const Config& config) {
         "the random numbers of {} are not Starling's; only bundled envs can be "
         "replayed",
         config.env.name);
+  }
+  const Instructions asked = config.actors.instructions;
+  if (config.actors.backend != DeviceChoice::kCuda && !Runs(asked)) {
+    return fmt::format("its actors computed with actors.instructions = \"{}\", and {}",
+                       NameOf(asked), WhyNotRun(asked));
   }
   return "";
 }

@@ -34,7 +34,7 @@ std::unique_ptr<FrameEnvs> MakePluginFrames(const EnvConfig& config, int, const 
 
 namespace net {
 
-std::unique_ptr<Backend<float>> MakeCpuBackend(Precision precision) {
+std::unique_ptr<Backend<float>> MakeCpuBackend(Precision precision, Instructions) {
   if (precision != Precision::kF32) throw UserError("starling-bare computes in f32 on processors");
   return MakeReferenceBackend<float>();
 }

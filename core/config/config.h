@@ -79,6 +79,7 @@ struct ActorsConfig {
   std::int64_t unroll = 5;                        // steps per env in one gradient
   DeviceChoice backend = DeviceChoice::kCpu;      // device of the net; kAuto: a GPU if there is one
   DeviceChoice env_device = DeviceChoice::kAuto;  // device of the envs
+  Instructions instructions = Instructions::kAuto;  // of nets on the processor
   friend bool operator==(const ActorsConfig&, const ActorsConfig&) = default;
 };
 

@@ -8,6 +8,7 @@
 
 #include "core/config/config_rules.h"
 #include "core/gpu.h"
+#include "core/instructions.h"
 
 namespace starling {
 namespace {
@@ -68,6 +69,9 @@ void ResolveAuto(Config& config, const std::string& file, std::int64_t actors_th
   }
   if (config.net.kind == NetKind::kAuto) {
     config.net.kind = config.net.layers.empty() ? NetKind::kMinatar : NetKind::kLayers;
+  }
+  if (config.actors.instructions == Instructions::kAuto) {
+    config.actors.instructions = BestInstructions();
   }
   UpdatesConfig& updates = config.updates;
   const auto resolve = [&config](const char* key, std::int64_t& value, std::int64_t resolved) {

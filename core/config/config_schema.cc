@@ -94,6 +94,7 @@ const std::vector<ConfigKey>& Table() {
       {KEY(actors, unroll), IntegerRule{1, 10'000}},
       WORDS(actors, backend),
       WORDS(actors, env_device),
+      WORDS(actors, instructions),
 
       WORDS(net, kind),
       {KEY(net, hidden), ListRule{0, 8, 1, 65'536}},

@@ -22,6 +22,13 @@ constexpr auto WordsOf(ActionBounds) { return std::array{"clip", "tanh"}; }
 enum class DeviceChoice : std::uint8_t { kAuto, kCpu, kCuda };
 constexpr auto WordsOf(DeviceChoice) { return std::array{"auto", "cpu", "cuda"}; }
 
+// actors.instructions (core/instructions.h). kAvx2: x86-64-v3. kAvx512: x86-64-v4. kAmx: that,
+// avx512_bf16 and amx_bf16. LoadConfig resolves kAuto.
+enum class Instructions : std::uint8_t { kAuto, kNative, kAvx2, kAvx512, kAmx };
+constexpr auto WordsOf(Instructions) {
+  return std::array{"auto", "native", "avx2", "avx512", "amx"};
+}
+
 // net.kind: kLayers is the stack of net.layers, every other kind a fixed one (net/stack.cc).
 // LoadConfig resolves kAuto.
 enum class NetKind : std::uint8_t {

@@ -79,7 +79,7 @@ bool Available() {
   constexpr auto kNeeded = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_amx);
   static const bool available =
       (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kNeeded) == kNeeded &&
-      Runs(Instructions::kAmx);
+      ProcessorHas(Instructions::kAmx);
   return available;
 }
 

@@ -31,9 +31,14 @@ void Gemm(const Product<float>& p) {
 }
 
 bool HasBf16Products() {
+#ifdef STARLING_PORTABLE
+  // Not by oneDNN, which would choose its instructions now (make_backend.cc).
+  return __builtin_cpu_supports("avx512bf16") != 0;
+#else
   constexpr auto kNeeded = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
   // A bit set; the one of AMX contains this one.
   return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kNeeded) == kNeeded;
+#endif
 }
 
 class Bf16Gemm::Kernels {

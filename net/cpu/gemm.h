@@ -38,8 +38,8 @@ class Bf16Gemm {
   const std::unique_ptr<Kernels> kernels_;
 };
 
-// Whether this processor multiplies bf16 (avx512_bf16 or amx_bf16) and ONEDNN_MAX_CPU_ISA does not
-// forbid it.
+// Whether this processor multiplies bf16 (avx512_bf16 or amx_bf16) and, in a build for it,
+// ONEDNN_MAX_CPU_ISA does not forbid it.
 bool HasBf16Products();
 
 // Prepares the *calling thread* for oneDNN. The products do it once on each thread that uses them.

@@ -17,7 +17,7 @@ std::unique_ptr<Backend<float>> MakeBackend(Precision precision);
 }
 
 std::unique_ptr<Backend<float>> MakeBackendFor(Instructions instructions, Precision precision) {
-  CHECK(Runs(instructions), "{} does not run here", NameOf(instructions));
+  CHECK(ProcessorHas(instructions), "{} does not run here", NameOf(instructions));
   switch (instructions) {
     case Instructions::kAvx2:
       return for_avx2::MakeBackend(precision);

@@ -13,7 +13,7 @@
 namespace starling::net::cpu {
 
 // In a library of its own, which only a portable build and the tests link. REQUIRES:
-// Runs(instructions), which are not kNative; as MakeCpuBackend for `precision`, but never throws.
+// ProcessorHas(instructions), which have a level; HasBf16Products() for kBf16; not kTf32.
 std::unique_ptr<Backend<float>> MakeBackendFor(Instructions instructions, Precision precision);
 
 }  // namespace starling::net::cpu

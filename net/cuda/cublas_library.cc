@@ -25,8 +25,10 @@ std::vector<fs::path> Folders() {
     const char* const value = std::getenv(name);
     return std::string(value != nullptr ? value : "");
   };
+  // The Python of environments comes first, bin/python of a virtual environment.
+  const std::string own = fs::path(variable("STARLING_PYTHON")).parent_path().string();
   for (const fs::path& root :
-       PythonRoots(variable("VIRTUAL_ENV"), variable("PATH"), variable("HOME"))) {
+       PythonRoots(variable("VIRTUAL_ENV"), own + ":" + variable("PATH"), variable("HOME"))) {
     for (const fs::path& folder : NvidiaFolders(root)) folders.push_back(folder);
   }
   return folders;

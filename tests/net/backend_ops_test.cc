@@ -81,7 +81,7 @@ class BackendOps : public ::testing::TestWithParam<std::tuple<NamedBackend, OpCh
     if (contender.precision == Precision::kBf16 && !cpu::HasBf16Products()) {
       GTEST_SKIP() << "this processor has no bf16 products";
     }
-    if (!Runs(contender.level)) GTEST_SKIP() << "this processor lacks the instructions";
+    if (!ProcessorHas(contender.level)) GTEST_SKIP() << "this processor lacks the instructions";
 #ifdef STARLING_HAS_LEVELS
     if (contender.where == Where::kLevel) {
       backend_ = cpu::MakeBackendFor(contender.level, contender.precision);

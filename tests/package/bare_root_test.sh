@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tests/package/bare_root_test.sh PACKAGE.tar.gz: trains, evaluates and replays in a root directory
-# that holds the C library, the package and nothing else: no shell, no compiler, no Python. Needs to
-# be root, or a system that lets users make namespaces.
+# that holds the C library, the package and nothing else: no shell, no compiler, no Python. Needs a
+# system that lets this user make namespaces.
 set -euo pipefail
 package=$(realpath "$1")
 root=$(mktemp -d)
@@ -25,25 +25,39 @@ if ! "${namespaces[@]}" true; then
   exit 0
 fi
 run() {
-  echo "+ $*" >&2
   "${namespaces[@]}" bash -euc '
+    PATH=$PATH:/usr/sbin:/sbin
     root=$1; shift
     mount --rbind /proc "$root/proc"
     mount --bind /dev/null "$root/dev/null"
     mount -t tmpfs tmpfs "$root/dev/shm"
-    exec env -i "$(type -P chroot)" "$root" "$@"' bash "$root" "$@"
+    exec env -i "$(type -P chroot)" "$root" "$@"' bash "$root" "$@" 2>&1
 }
-wants() { # wants TEXT COMMAND...: its output must contain TEXT
+# wants TEXT PROGRAM ARGUMENT...: its output must contain TEXT.
+wants() {
   local output
-  output=$("${@:2}" 2>&1) || { echo "$output" >&2; echo "${*:2}: failed" >&2; exit 1; }
-  [[ $output == *"$1"* ]] || { echo "$output" >&2; echo "${*:2}: no \"$1\"" >&2; exit 1; }
+  echo "+ ${*:2}" >&2
+  output=$(run "${@:2}") || { echo "$output" >&2; echo "failed: ${*:2}" >&2; exit 1; }
+  [[ $output == *"$1"* ]] || { echo "$output" >&2; echo "no \"$1\": ${*:2}" >&2; exit 1; }
 }
 
 # 2. What a user does.
-wants "portable with" run /bin/starling --version
-wants " ok " run /bin/starling doctor
-wants "/tmp/catch" run /bin/starling train /configs/catch.toml --set run.steps=20000 \
-  --set actors.count=2 --run-dir /tmp/catch
-wants "return" run /bin/starling eval /tmp/catch --episodes 4
-wants "bit for bit" run /bin/starling replay /tmp/catch
+wants "portable with" /bin/starling --version
+wants " ok " /bin/starling doctor
+# 3. Training and the same bits again, with every kind of instructions that this processor has.
+for instructions in avx2 avx512 amx; do
+  [[ $instructions == avx2 || $(run /bin/starling --version) == *"with $instructions"* ||
+    ($instructions == avx512 && $(run /bin/starling --version) == *"with amx"*) ]] || continue
+  precisions=(f32)
+  [[ $instructions == avx2 || $(run /bin/starling doctor --json) != *'"bf16": true'* ]] ||
+    precisions+=(bf16)
+  for precision in "${precisions[@]}"; do
+    dir=/tmp/$instructions-$precision
+    wants "eval $dir" /bin/starling train /configs/catch.toml --run-dir "$dir" \
+      --set run.steps=20000 --set actors.count=2 --set net.hidden=[128,128] \
+      --set "actors.instructions=$instructions" --set "net.precision=$precision"
+    wants "mean return" /bin/starling eval "$dir" --episodes 4
+    wants "bit for bit" /bin/starling replay "$dir"
+  done
+done
 echo "$(basename "$package") runs where nothing is installed" >&2

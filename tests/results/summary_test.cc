@@ -22,6 +22,7 @@ Config SomeConfig() {
   config.env.name = "catch";
   config.run.seed = 3;
   config.staleness.bound = 4;
+  config.actors.instructions = Instructions::kAvx2;
   return config;
 }
 
@@ -66,7 +67,8 @@ TEST(SummaryTest, ValuesOfStatusConfigAndCounts) {
              "learner": {"receive": 0.08, "dispatch": 0.02, "idle": 0.9, "lanes": 0.14}},
     "bottleneck": "the actors: they compute 92 % of the time (act 38 %, gradient 54 %);)"
                                     R"( the learner's lanes are busy 14 %, its network thread 10 %",
-    "error": null, "final_checkpoint": "checkpoints/t0001-v000000006251.safetensors"})");
+    "error": null, "final_checkpoint": "checkpoints/t0001-v000000006251.safetensors",
+    "instructions": "avx2"})");
   EXPECT_EQ(Parsed(BuildSummary(SomeConfig(), SomeStatus(), {5, 2, 1})), expected);
 }
 

@@ -31,7 +31,7 @@ TEST_F(TrainTest, ARunLeavesBehindWhatIsPromisedAndNothingElse) {
               UnorderedElementsAre("env", "seed", "steps", "frames", "updates", "seconds",
                                    "steps_per_second", "mean_return", "episodes", "staleness",
                                    "gradients", "actors", "learner", "envs", "exact", "time",
-                                   "bottleneck", "error", "final_checkpoint"));
+                                   "bottleneck", "error", "final_checkpoint", "instructions"));
   EXPECT_THAT(summary["bottleneck"], testing::HasSubstr("compute"));  // 60,000 real steps
   EXPECT_THAT(Keys(summary["staleness"]),
               UnorderedElementsAre("bound", "max", "mean", "histogram"));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/config/config_rules.h"
+#include "core/instructions.h"
 #include "tests/core/config/config_mistakes.h"
 #include "tests/support/error_of.h"
 
@@ -21,6 +22,7 @@ TEST(Config, AnEmptyFileIsTheDefaultsResolved) {
   expected.run.name = "hello";
   expected.run.dir = "runs/hello";
   expected.actors.count = expected.updates.start_with = UsableCores();
+  expected.actors.instructions = BestInstructions();
   expected.net.kind = NetKind::kMinatar;
   expected.updates.in_flight = 2;  // nothing bounds the staleness
   expected.optimizer.lr_samples = 32 * 5;

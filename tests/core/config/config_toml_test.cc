@@ -101,6 +101,9 @@ Config RandomConfig(RandomStream& random) {
     std::visit(Shake{config, key.rule, random}, key.member);
   }
   config.actors.count = 1024;
+  if (config.actors.instructions == Instructions::kAuto) {
+    config.actors.instructions = Instructions::kAvx2;  // what auto is, is the machine's
+  }
   config.actors.envs_per_actor = config.actors.groups = 64;  // as many as stages, at least
   if (config.actors.backend == DeviceChoice::kCpu) {
     config.actors.env_device = DeviceChoice::kCpu;

@@ -1,6 +1,7 @@
 // The tail of a journal is done again, or what is lost is named.
 #include "core/error.h"
 #include "core/file.h"
+#include "core/instructions.h"
 #include "learner/storage/run_lock.h"
 #include "tests/support/error_of.h"
 #include "tests/tools/replay/redo_fixture.h"
@@ -100,6 +101,8 @@ TEST_F(RedoTest, WhatIsLostIsNamed) {
       {"checkpoint.exact=false", "checkpoint.exact = false"},
       {"learner.apply=hogwild", "hogwild"},
       {"learner.shards=2", "learner.shards = 2"},
+      {Runs(Instructions::kNative) ? "actors.instructions=amx" : "actors.instructions=native",
+       "its actors computed with actors.instructions = "},
       {"run.seed=4", "the journal and the configuration are not of one run"},
   };
   const std::string config = ReadFile(run_.dir / "config.toml");
