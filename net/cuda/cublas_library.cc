@@ -25,7 +25,7 @@ std::vector<fs::path> Folders() {
     const char* const value = std::getenv(name);
     return std::string(value != nullptr ? value : "");
   };
-  // The Python of environments comes first, bin/python of a virtual environment.
+  // $STARLING_PYTHON, bin/python of a virtual environment, comes before those on PATH.
   const std::string own = fs::path(variable("STARLING_PYTHON")).parent_path().string();
   for (const fs::path& root :
        PythonRoots(variable("VIRTUAL_ENV"), own + ":" + variable("PATH"), variable("HOME"))) {
@@ -34,22 +34,14 @@ std::vector<fs::path> Folders() {
   return folders;
 }
 
-void* OpenIn(const fs::path& folder, const std::string& release) {
-  const auto open = [&](const char* name) {
-    return dlopen((folder / (name + release)).c_str(), RTLD_NOW | RTLD_LOCAL);
-  };
-  // Among the packages of a Python the system does not find what cuBLAS itself needs.
-  if (!folder.empty()) open("libcublasLt.so");
-  return open("libcublas.so");
-}
-
 // Tries the release of the headers first.
 void* OpenLibrary() {
   const std::vector<fs::path> folders = Folders();
   const std::string own = fmt::format(".{}", CUBLAS_VER_MAJOR);
   for (const std::string& release : {own, std::string(".13"), std::string(".12"), std::string()}) {
     for (const fs::path& folder : folders) {
-      if (void* const library = OpenIn(folder, release)) return library;
+      const fs::path file = folder / ("libcublas.so" + release);
+      if (void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
     }
   }
   throw UserError(
