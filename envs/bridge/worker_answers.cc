@@ -1,4 +1,4 @@
-// What a worker has answered in the shared memory, and what is wrong with it.
+// The answers of a worker in shared memory: reads them and refuses those that break the protocol.
 #include <fmt/format.h>
 
 #include <algorithm>

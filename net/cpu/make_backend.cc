@@ -17,25 +17,26 @@ std::unique_ptr<Backend<float>> MakeBackend(Precision precision);  // net/cpu/ba
 namespace {
 
 #ifdef STARLING_PORTABLE
-// Holds the products of oneDNN, which takes the best of the processor by itself, to `instructions`.
-// oneDNN allows that once, before anything asks it what it takes.
-void HoldOneDnnTo(Instructions instructions) {
+// Limits oneDNN, which by itself takes the best instructions of the processor, to `instructions`.
+// That is possible once in a process, and before any call that makes oneDNN choose: its products,
+// and even the question what it would choose.
+void LimitOneDnnTo(Instructions instructions) {
   static std::mutex mutex;
-  static auto held = Instructions::kAuto;
+  static auto limit = Instructions::kAuto;
   const std::lock_guard lock(mutex);
-  if (held == instructions) return;
+  if (limit == instructions) return;
   // With avx512 it takes avx512_bf16, too, where the processor has it.
   const auto most = instructions == Instructions::kAvx2     ? dnnl::cpu_isa::avx2
                     : instructions == Instructions::kAvx512 ? dnnl::cpu_isa::avx512_core_bf16
                                                             : dnnl::cpu_isa::avx512_core_amx;
-  if (held != Instructions::kAuto || dnnl::set_max_cpu_isa(most) != dnnl::status::success) {
+  if (limit != Instructions::kAuto || dnnl::set_max_cpu_isa(most) != dnnl::status::success) {
     throw UserError(
         fmt::format("actors.instructions: one process computes with one kind of "
                     "instructions, this one already with {}, not with {}",
-                    held == Instructions::kAuto ? "others" : NameOf(held), NameOf(instructions)),
+                    limit == Instructions::kAuto ? "others" : NameOf(limit), NameOf(instructions)),
         "actors.instructions");
   }
-  held = instructions;
+  limit = instructions;
 }
 #endif
 
@@ -62,7 +63,7 @@ std::unique_ptr<Backend<float>> MakeCpuBackend(Precision precision, Instructions
   CheckCpuBackend(precision, instructions);
 #ifdef STARLING_PORTABLE
   instructions = InstructionsFor(instructions);
-  HoldOneDnnTo(instructions);
+  LimitOneDnnTo(instructions);
   return cpu::MakeBackendFor(instructions, precision);
 #else
   return cpu::for_native::MakeBackend(precision);

@@ -27,8 +27,8 @@ struct CublasLibrary {
                                          long long c_stride, int count, cublasComputeType_t,
                                          cublasGemmAlgo_t);
 
-  // Opens it at the first call: where the system looks, in the CUDA Toolkit, or among the packages of
-  // a Python (nvidia/*/lib). Throws UserError if it is not found or too old.
+  // Opens it at the first call: where the system looks, in the CUDA Toolkit, or among the packages
+  // of a Python (nvidia/*/lib). Throws UserError if it is not found or too old.
   static const CublasLibrary& Open();
 
   // Throws if `status` is an error: UserError if the GPU's memory is full.

@@ -1,9 +1,12 @@
 // The device that an actor computes on.
 #include "actors/replica.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "actors/actor.h"
+#include "core/instructions.h"
 #include "envs/paced.h"
 #include "tests/support/error_of.h"
 
@@ -60,6 +63,20 @@ TEST(ReplicaTest, GamesAreOnTheGpuWhereTheyCanBe) {
   });
   EXPECT_THAT(refusal, testing::StartsWith("actors.env_device = \"cuda\": "));
   EXPECT_THAT(refusal, testing::HasSubstr("env.stack"));
+}
+
+TEST(ReplicaTest, AnActorWithoutTheInstructionsOfItsRunSaysSoAndGoesOn) {
+  const auto said = [](const std::string& instructions) {
+    testing::internal::CaptureStderr();
+    MakeRollout(ConfigOf({"actors.envs_per_actor=1", "actors.instructions=" + instructions}), 0, 1);
+    return testing::internal::GetCapturedStderr();
+  };
+  const auto missing = Runs(Instructions::kNative) ? Instructions::kAmx : Instructions::kNative;
+  EXPECT_THAT(said(NameOf(missing)),
+              testing::HasSubstr(fmt::format(
+                  "actors.instructions = \"{}\": {}: computing with {}, so a replay or a redo",
+                  NameOf(missing), WhyNotRun(missing), NameOf(BestInstructions()))));
+  EXPECT_THAT(said("auto"), testing::Not(testing::HasSubstr("actors.instructions")));
 }
 
 // Else a pace of a minute a step would slow down replays and measurements of kernels.

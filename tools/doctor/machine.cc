@@ -77,8 +77,8 @@ Search Python() {
   });
 }
 
-// Returns the version in the name of "gymnasium-1.4.0.dist-info" among the packages of the Python at
-// `root`, or "".
+// Returns the version in the name of "gymnasium-1.4.0.dist-info" among the packages of the Python
+// at `root`, or "".
 std::string GymnasiumIn(const fs::path& root) {
   constexpr std::string_view kName = "gymnasium-", kEnd = ".dist-info";
   std::error_code ignored;

@@ -102,7 +102,7 @@ Config RandomConfig(RandomStream& random) {
   }
   config.actors.count = 1024;
   if (config.actors.instructions == Instructions::kAuto) {
-    config.actors.instructions = Instructions::kAvx2;  // what auto is, is the machine's
+    config.actors.instructions = Instructions::kAvx2;  // "auto" depends on the machine
   }
   config.actors.envs_per_actor = config.actors.groups = 64;  // as many as stages, at least
   if (config.actors.backend == DeviceChoice::kCpu) {
