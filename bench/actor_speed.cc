@@ -42,23 +42,24 @@ struct SoloActor {
   std::uint64_t steps = 0;
 };
 
-ActorCase Breakout(const std::string& key, const std::string& what, int envs, int unroll) {
+ActorCase Breakout(const Config& minatar, const std::string& key, const std::string& what, int envs,
+                   int unroll) {
   ActorCase one{.key = fmt::format("{}_{}x{}", key, envs, unroll),
                 .what = fmt::format("{}, {} envs × {} steps", what,
                                     Grouped(static_cast<std::uint64_t>(envs)), unroll),
-                .config = MinatarConfig()};
+                .config = minatar};
   one.config.actors.envs_per_actor = envs;
   one.config.actors.unroll = unroll;
   return one;
 }
 
-std::vector<ActorCase> Breakouts(const std::string& key, const std::string& what,
-                                 DeviceChoice env_device, bool quick) {
+std::vector<ActorCase> Breakouts(const Config& minatar, const std::string& key,
+                                 const std::string& what, DeviceChoice env_device, bool quick) {
   std::vector<ActorCase> cases;
   for (const int envs : {1024, 4096, 16384}) {
     for (const int unroll : {8, 32}) {
       if (quick && (envs > 1024 || unroll > 8)) continue;
-      cases.push_back(Breakout(key, what, envs, unroll));
+      cases.push_back(Breakout(minatar, key, what, envs, unroll));
       cases.back().config.actors.backend = DeviceChoice::kCuda;
       cases.back().config.actors.env_device = env_device;
     }
@@ -95,30 +96,20 @@ ActorSpeed MeasureActor(const Config& config, double seconds) {
           .where = actor.rollout.where()};
 }
 
-Config MinatarConfig() {
-  Config config;
-  config.env.name = "minatar/breakout";
-  config.actors.envs_per_actor = 32;
-  config.actors.unroll = 5;
-  config.net.kind = NetKind::kMinatar;
-  config.net.hidden = {128};
-  config.loss.gamma = 0.97;
-  config.loss.gae_lambda = 0.8;
-  config.loss.entropy = 0.04;
-  config.loss.entropy_end = 0.01;
-  config.optimizer.lr_samples = config.samples_per_gradient();
-  return config;
+std::vector<ActorCase> CasesOnGpu(const Config& minatar, bool quick) {
+  return Breakouts(minatar, "gpu", "games on the GPU", DeviceChoice::kCuda, quick);
 }
 
-std::vector<ActorCase> CasesOnGpu(bool quick) {
-  return Breakouts("gpu", "games on the GPU", DeviceChoice::kCuda, quick);
+std::vector<ActorCase> CasesStaged(const Config& minatar, bool quick) {
+  return Breakouts(minatar, "staged", "net on the GPU, games on one core", DeviceChoice::kCpu,
+                   quick);
 }
 
-std::vector<ActorCase> CasesStaged(bool quick) {
-  return Breakouts("staged", "net on the GPU, games on one core", DeviceChoice::kCpu, quick);
+ActorCase CaseOnProcessor(const Config& minatar) {
+  ActorCase one = Breakout(minatar, "cpu", "net and games on one core", 64, 5);
+  one.config.actors.backend = one.config.actors.env_device = DeviceChoice::kCpu;
+  return one;
 }
-
-ActorCase CaseOnProcessor() { return Breakout("cpu", "net and games on one core", 64, 5); }
 
 std::string NameOf(const GpuInfo& gpu) {
   return fmt::format("{}, compute capability {}.{}, {} multiprocessors, {:.0f} GiB", gpu.name,

@@ -1,7 +1,4 @@
 // Measures the speed of one actor: its rollouts in this process, without a learner.
-//
-// Depends only on core, envs, net and actors/rollout, so that the build without libraries
-// (cmake/bare.cmake) can measure it, too.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +23,6 @@ struct ActorSpeed {
 // not finite.
 ActorSpeed MeasureActor(const Config& config, double seconds);
 
-// The values of bench/minatar.toml, for the build without libraries, which reads no TOML.
-Config MinatarConfig();
-
 // A line in the table of actors.
 struct ActorCase {
   std::string key;   // "gpu_4096x8"
@@ -36,12 +30,13 @@ struct ActorCase {
   Config config;
 };
 
-// Breakout with the net of the MinAtar paper, net and games on the GPU.
+// Breakout with the net of the MinAtar paper (`minatar`: bench/minatar.toml), net and games on the
+// GPU.
 inline constexpr double kWantedOnGpu = 5e6;  // steps per second, of the fastest case
-std::vector<ActorCase> CasesOnGpu(bool quick);
+std::vector<ActorCase> CasesOnGpu(const Config& minatar, bool quick);
 // The same games on the host, beside a net on the GPU.
-std::vector<ActorCase> CasesStaged(bool quick);
-ActorCase CaseOnProcessor();
+std::vector<ActorCase> CasesStaged(const Config& minatar, bool quick);
+ActorCase CaseOnProcessor(const Config& minatar);
 
 // "NVIDIA H100, compute capability 9.0, 132 multiprocessors, 80 GiB".
 std::string NameOf(const GpuInfo& gpu);

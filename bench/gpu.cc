@@ -192,6 +192,7 @@ void AddTraining(Figures& figures) {
 
 Result MeasureGpu(const Site& site) {
   const GpuSearch found = FindGpus();
+  const Config minatar = LoadConfig(site.config);
   const bool quick = site.quick;
   Figures figures{.site = site, .why_none = found.why_none};
   figures.result.details =
@@ -203,9 +204,9 @@ Result MeasureGpu(const Site& site) {
         Head({"actor", "steps/s", "of the parts", "% acting", "% gradient"});
   }
   AddActors(figures, "actor_on_gpu", "One actor, net and games on a GPU, Breakout: the best shape",
-            CasesOnGpu(quick), kWantedOnGpu);
-  AddActors(figures, "actor_staged", "… its games on one core", CasesStaged(quick));
-  AddActors(figures, "actor_on_processor", "… net, too, on one core", {CaseOnProcessor()});
+            CasesOnGpu(minatar, quick), kWantedOnGpu);
+  AddActors(figures, "actor_staged", "… its games on one core", CasesStaged(minatar, quick));
+  AddActors(figures, "actor_on_processor", "… net, too, on one core", {CaseOnProcessor(minatar)});
   AddProducts(figures, "f32", Precision::kF32, kWantedInProducts);
   AddProducts(figures, "tf32", Precision::kTf32);
   AddTraining(figures);

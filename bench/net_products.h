@@ -1,6 +1,4 @@
 // The matrix products of a net, and their share of the net's time on a backend.
-//
-// Depends only on core and net, as bench/actor_speed.h does.
 #pragma once
 
 #include <optional>

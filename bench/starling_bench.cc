@@ -19,7 +19,7 @@
 #include "core/process.h"
 #include "core/text.h"
 #include "core/version.h"
-#include "tools/doctor/doctor.h"
+#include "tools/doctor/machine.h"
 
 namespace starling::bench {
 namespace {

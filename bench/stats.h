@@ -15,7 +15,7 @@
 
 namespace starling::bench {
 
-using results::Mean, results::Median;
+using results::Mean, results::Median, results::RelativeDistance;
 
 // Returns the smallest value that a share `of` of the values, in [0, 1], does not exceed. REQUIRES:
 // at least one value.
@@ -27,17 +27,6 @@ inline double Percentile(std::vector<double> values, double of) {
 }
 inline double Least(const std::vector<double>& values) { return Percentile(values, 0); }
 inline double Most(const std::vector<double>& values) { return Percentile(values, 1); }
-
-// Returns the length of the difference relative to the length of `exact`.
-inline double RelativeDistance(std::span<const float> values, std::span<const float> exact) {
-  double difference = 0, length = 0;
-  for (std::size_t i = 0; i < exact.size(); ++i) {
-    const double value = values[i], wanted = exact[i];
-    difference += (value - wanted) * (value - wanted);
-    length += wanted * wanted;
-  }
-  return std::sqrt(difference / length);
-}
 
 // Returns the nanoseconds of one call of `work`.
 template <class Work>

@@ -50,6 +50,8 @@ struct EpisodeEnd {
   double episode_return = 0;
   std::int64_t length = 0;
   End end = End::kTerminated;  // kCut: its process was replaced, the return is not the game's
+
+  friend bool operator==(const EpisodeEnd&, const EpisodeEnd&) = default;
 };
 
 // The observation that a truncated episode ends on; the reset that follows hides it.

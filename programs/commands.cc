@@ -145,6 +145,13 @@ void AddDoctor(CLI::App& app, doctor::DoctorOptions& options) {
   CLI::App& doctor = *app.add_subcommand(
       "doctor", "Show this machine, check that it computes correctly, list missing parts.");
   doctor.add_flag("--json", options.json, "one JSON object on standard output");
+  doctor.add_flag("--gpu", options.gpu, "fail if there is no GPU");
+  doctor.add_flag("--full", options.full, "games and unrolls of many envs and steps: minutes");
+  doctor.add_option("--only", options.only, "checks with TEXT in their name (\"rollouts: cuda\")")
+      ->type_name("TEXT");
+  doctor.add_option("--limit", options.limit_s, "seconds for a check; longer is a hang (120)")
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber);
 }
 
 void AddReplay(CLI::App& app, replay::ReplayOptions& options) {

@@ -126,19 +126,8 @@ TEST_F(FiguresTest, EveryGridIsASweep) {
   }
 }
 
-TEST(ActorSpeedTest, ItsConfigurationIsTheBenchs) {
-  const Config file = LoadConfig(std::filesystem::path(STARLING_SOURCE_DIR) / "bench/minatar.toml"),
-               ours = MinatarConfig();
-  EXPECT_EQ(ours.env, file.env);
-  EXPECT_EQ(ours.net, file.net);
-  EXPECT_EQ(ours.loss, file.loss);
-  EXPECT_EQ(ours.optimizer, file.optimizer);
-  EXPECT_EQ(ours.actors.envs_per_actor, file.actors.envs_per_actor);
-  EXPECT_EQ(ours.actors.unroll, file.actors.unroll);
-}
-
-TEST(ActorSpeedTest, OneOnTheProcessorTellsWhereItsTimeGoes) {
-  ActorCase one = CaseOnProcessor();
+TEST_F(FiguresTest, AnActorOnTheProcessorTellsWhereItsTimeGoes) {
+  ActorCase one = CaseOnProcessor(LoadConfig(site_.config));
   one.config.actors.envs_per_actor = 4;
   const ActorSpeed speed = MeasureActor(one.config, 0.05);
   EXPECT_GT(speed.least, 0);

@@ -149,7 +149,6 @@ TEST_P(ArrowsOf, EveryIncludeFollowsThem) {
 TEST_P(ArrowsOf, EveryFolderIsANamespace) {
   for (const fs::path& source : SourcesOf(GetParam())) {
     const fs::path file = fs::relative(source, STARLING_SOURCE_DIR);
-    if (file.string().starts_with("bench/bare/")) continue;  // a program of its own
     EXPECT_THAT(ForeignNamespaces(file, ReadFile(source)), testing::IsEmpty()) << file;
   }
 }

@@ -30,10 +30,6 @@ inline std::string NameOfTest(const testing::TestParamInfo<std::string>& env) {
   return PlainName(env.param);
 }
 
-inline bool operator==(const EpisodeEnd& a, const EpisodeEnd& b) {
-  return a.env == b.env && a.episode_return == b.episode_return && a.length == b.length &&
-         a.end == b.end;
-}
 inline void PrintTo(const EpisodeEnd& end, std::ostream* out) {
   *out << "env " << end.env << ", return " << end.episode_return << ", " << end.length
        << " steps, end " << static_cast<int>(end.end);

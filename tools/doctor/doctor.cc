@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <future>
-#include <map>
+#include <cstdlib>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
+#include "core/check.h"
 #include "core/error.h"
 
 namespace starling::doctor {
@@ -64,13 +65,30 @@ std::string MachineText(const Machine& m) {
   return text;
 }
 
-std::string OpLine(const OpRow& row) {
+// A kind of check in the text: the line above its rows, and the width of their second column.
+struct Kind {
+  const char *name, *heading;
+  int width;
+};
+constexpr Kind kKinds[] = {
+    {"ops", "beside the reference: the largest error, relative, and the tolerance", 26},
+    {"games", "on a GPU beside the same on the host", 42},
+    {"rollouts", "unrolls and their gradients: the largest error, relative, and the tolerance", 50},
+};
+
+const Kind& KindOf(const std::string& name) {
+  const auto* const kind = std::ranges::find(kKinds, name, &Kind::name);
+  CHECK(kind != std::end(kKinds), "no kind of check is called {}", name);
+  return *kind;
+}
+
+std::string Heading(const Kind& kind) { return fmt::format("\n{}, {}\n", kind.name, kind.heading); }
+
+std::string RowLine(const Row& row) {
   const std::string found = !row.failure.empty()
                                 ? "FAILED: " + row.failure
-                                : fmt::format("{} {:.1e} of {:g}", row.ok() ? "ok" : "WRONG",
-                                              row.found.error, row.found.tolerance) +
-                                      (row.ok() ? "" : ", " + row.found.where);
-  return fmt::format("{:<12}{:<26}{}\n", row.backend, row.found.op, found);
+                                : (row.verdict.agrees ? "ok " : "WRONG ") + row.verdict.text;
+  return fmt::format("{:<12}{:<{}}{}\n", row.device, row.what, KindOf(row.kind).width, found);
 }
 
 nlohmann::ordered_json MachineJson(const Machine& m) {
@@ -142,139 +160,80 @@ void AddMissing(const Machine& m, std::vector<std::string>& missing) {
   }
 }
 
-std::shared_ptr<net::Backend<float>> OnGpu(int index, Precision precision) {
-  const std::shared_ptr<Gpu> gpu = OpenGpu(index);
-  std::unique_ptr<net::Backend<float>> backend = net::MakeCudaBackend(*gpu, precision);
-  // The deleter keeps the GPU alive until the backend is gone.
-  return {backend.release(), [gpu](net::Backend<float>* gone) { delete gone; }};
+std::string MissingText(const Diagnosis& diagnosis) {
+  const std::vector<std::string> missing = MissingParts(diagnosis);
+  std::string text = missing.empty() ? "\nNothing is missing.\n" : "\nWhat is missing\n";
+  for (const std::string& sentence : missing) text += "- " + sentence + "\n";
+  return text;
 }
 
-OpRow Begun(const BackendToCheck& of, const char* op) {
-  return {.backend = of.name, .found = net::OpError{op, 0, 0, ""}, .failure = ""};
-}
-
-OpRow ExamineOp(const net::OpCheck& check, net::Backend<float>& backend, const BackendToCheck& of) {
-  OpRow row = Begun(of, check.op);
-  try {
-    row.found = net::CheckOp(check, backend, of.precision);
-  } catch (const std::exception& error) {
-    row.failure = error.what();
-  }
-  return row;
-}
-
-std::vector<OpRow> ExamineOne(const BackendToCheck& one) {
-  std::vector<OpRow> rows;
-  try {
-    const auto backend = one.make();
-    for (const net::OpCheck& check : net::OpChecks()) {
-      rows.push_back(ExamineOp(check, *backend, one));
-    }
-  } catch (const std::exception& error) {
-    rows.push_back(Begun(one, "start"));
-    rows.back().failure = error.what();
-  }
-  return rows;
+void Say(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);  // a check that aborts is the one after the last line
 }
 
 }  // namespace
 
-std::vector<BackendToCheck> Backends(const Machine& machine) {
-  std::vector<BackendToCheck> backends;
-  // The processor's, then those of each GPU.
-  const auto add_cpu = [&](const char* name, Precision precision) {
-    backends.push_back(
-        {name, "cpu", precision, [=] { return std::shared_ptr(net::MakeCpuBackend(precision)); }});
-  };
-  add_cpu("cpu", Precision::kF32);
-  if (machine.bf16) add_cpu("cpu bf16", Precision::kBf16);
-  for (int index = 0; index < static_cast<int>(machine.gpus.gpus.size()); ++index) {
-    const std::string device =
-        machine.gpus.gpus.size() == 1 ? "cuda" : fmt::format("cuda {}", index);
-    for (const auto& [ending, precision] : {std::pair{"", Precision::kF32},
-                                            {" tf32", Precision::kTf32},
-                                            {" bf16", Precision::kBf16}}) {
-      backends.push_back({device + ending, device, precision,
-                          [index, precision] { return OnGpu(index, precision); }});
-    }
-  }
-  return backends;
+bool Diagnosis::ok() const {
+  return std::ranges::all_of(rows, &Row::ok) && !(wants_gpu && machine.gpus.gpus.empty());
 }
-
-std::vector<OpRow> Examine(const std::vector<BackendToCheck>& backends) {
-  // Devices work at the same time, the backends of one device one after the other.
-  std::vector<std::vector<OpRow>> found(backends.size());
-  std::map<std::string, std::vector<std::size_t>> of_device;
-  for (std::size_t i = 0; i < backends.size(); ++i) of_device[backends[i].device].push_back(i);
-  std::vector<std::future<void>> devices;
-  for (const auto& [device, indices] : of_device) {
-    devices.push_back(std::async(std::launch::async, [&found, &backends, &indices] {
-      for (const std::size_t i : indices) found[i] = ExamineOne(backends[i]);
-    }));
-  }
-  for (std::future<void>& device : devices) device.get();
-  std::vector<OpRow> rows;
-  for (const std::vector<OpRow>& of_one : found)
-    rows.insert(rows.end(), of_one.begin(), of_one.end());
-  return rows;
-}
-
-bool Diagnosis::ok() const { return std::ranges::all_of(rows, &OpRow::ok); }
 
 std::vector<std::string> MissingParts(const Diagnosis& diagnosis) {
   std::vector<std::string> missing;
   std::set<std::string> broken;
-  for (const OpRow& row : diagnosis.rows) {
-    if (!row.ok()) broken.insert(row.backend);
+  for (const Row& row : diagnosis.rows) {
+    if (!row.ok()) broken.insert(row.device);
   }
   if (!broken.empty()) {
     missing.push_back(fmt::format(
-        "For trust in the results: {} must agree with the reference. Do not train with it; "
-        "build again on this machine, and if that does not help, suspect driver or hardware.",
+        "For trust in the results: every check of {} must agree. Do not train with it; build again "
+        "on this machine, and if that does not help, suspect driver or hardware.",
         fmt::join(broken, ", ")));
   }
   AddMissing(diagnosis.machine, missing);
   return missing;
 }
 
-std::string ToText(const Diagnosis& diagnosis) {
-  std::string text = MachineText(diagnosis.machine);
-  text += "\nEach op beside the reference: its largest error, relative, and the tolerance\n";
-  for (const OpRow& row : diagnosis.rows) text += OpLine(row);
-  const std::vector<std::string> missing = MissingParts(diagnosis);
-  text += missing.empty() ? "\nNothing is missing.\n" : "\nWhat is missing\n";
-  for (const std::string& sentence : missing) text += "- " + sentence + "\n";
-  return text;
-}
-
 std::string ToJson(const Diagnosis& diagnosis) {
-  nlohmann::ordered_json ops = nlohmann::json::array();
-  for (const OpRow& row : diagnosis.rows) {
-    ops.push_back({{"backend", row.backend},
-                   {"op", row.found.op},
-                   {"ok", row.ok()},
-                   {"error", row.found.error},
-                   {"tolerance", row.found.tolerance},
-                   {"where", row.found.where},
-                   {"problem", row.failure}});
+  nlohmann::ordered_json checks = nlohmann::json::array();
+  for (const Row& row : diagnosis.rows) {
+    checks.push_back({{"kind", row.kind},
+                      {"device", row.device},
+                      {"what", row.what},
+                      {"ok", row.ok()},
+                      {"text", row.verdict.text},
+                      {"problem", row.failure},
+                      {"seconds", row.seconds}});
+    if (!row.verdict.numbers.is_null()) checks.back().update(row.verdict.numbers);
   }
   const nlohmann::ordered_json json{{"ok", diagnosis.ok()},
                                     {"machine", MachineJson(diagnosis.machine)},
-                                    {"ops", std::move(ops)},
+                                    {"checks", std::move(checks)},
                                     {"missing", MissingParts(diagnosis)}};
   // Names from the system may not be UTF-8.
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-int Print(const Diagnosis& diagnosis, const DoctorOptions& options) {
-  std::fputs((options.json ? ToJson(diagnosis) : ToText(diagnosis)).c_str(), stdout);
-  return diagnosis.ok() ? kExitDone : kExitFailed;
+Diagnosed Diagnose(const Machine& machine, std::vector<CheckGroup> groups,
+                   const DoctorOptions& options) {
+  Diagnosis diagnosis{.machine = machine, .rows = {}, .wants_gpu = options.gpu};
+  if (!options.json) Say(MachineText(machine));
+  std::thread hanging = RunChecks(std::move(groups), options.limit_s, [&](const Row& row) {
+    const bool first = diagnosis.rows.empty() || diagnosis.rows.back().kind != row.kind;
+    if (!options.json) Say((first ? Heading(KindOf(row.kind)) : "") + RowLine(row));
+    diagnosis.rows.push_back(row);
+  });
+  Say(options.json ? ToJson(diagnosis) : MissingText(diagnosis));
+  return {.status = diagnosis.ok() ? kExitDone : kExitFailed, .hanging = std::move(hanging)};
 }
 
 int RunDoctor(const DoctorOptions& options) {
-  Diagnosis diagnosis{.machine = InspectMachine(), .rows = {}};
-  diagnosis.rows = Examine(Backends(diagnosis.machine));
-  return Print(diagnosis, options);
+  const Machine machine = InspectMachine();
+  std::vector<CheckGroup> groups = ChecksOf(machine, options.full ? Sizes::kLarge : Sizes::kSmall);
+  groups = Only(options.only, std::move(groups));
+  const Diagnosed diagnosed = Diagnose(machine, std::move(groups), options);
+  if (diagnosed.hanging.joinable()) std::_Exit(diagnosed.status);  // nothing can be tidied up
+  return diagnosed.status;
 }
 
 }  // namespace starling::doctor

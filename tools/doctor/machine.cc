@@ -1,4 +1,4 @@
-#include "tools/doctor/doctor.h"
+#include "tools/doctor/machine.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>

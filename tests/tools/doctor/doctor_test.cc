@@ -3,19 +3,19 @@
 
 #include <gmock/gmock.h>
 
+#include <future>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "core/error.h"
-#include "tests/support/broken_backend.h"
 #include "tests/support/fleet_fixtures.h"
 
 namespace starling::doctor {
 namespace {
 
-using net::testing::BrokenBackend;
-using net::testing::Fault;
 using testing::AllOf;
+using testing::AnyOf;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -47,55 +47,121 @@ Machine Complete() {
           .mpi = {.found = "/usr/bin/mpirun", .why_none = ""}};
 }
 
-BackendToCheck Broken(const std::string& name, const std::string& op, Fault fault) {
-  return {.name = name, .device = name, .precision = Precision::kF32, .make = [=] {
-            return std::make_shared<BrokenBackend>(op, fault);
+Check Agrees(const std::string& what) {
+  return {what, [] {
+            return Verdict{.agrees = true,
+                           .text = "3.1e-07 of 3e-06",
+                           .numbers = {{"error", 3.1e-7}, {"tolerance", 3e-6}}};
           }};
 }
 
-OpRow Row(const std::string& op, double error, double tolerance) {
-  return {.backend = "cpu",
-          .found = {.op = op, .error = error, .tolerance = tolerance, .where = "y of 1x1"},
-          .failure = ""};
+Check Disagrees(const std::string& what) {
+  return {what, [] {
+            return Verdict{.agrees = false,
+                           .text = "inf of 0, y of 1x1",
+                           .numbers = {{"error", std::numeric_limits<double>::infinity()}}};
+          }};
 }
 
-int Printed(const Diagnosis& diagnosis, const DoctorOptions& options, std::string& text) {
-  testing::internal::CaptureStdout();
-  const int status = Print(diagnosis, options);
-  text = testing::internal::GetCapturedStdout();
-  return status;
+Check Throws(const std::string& what) {
+  return {what, []() -> Verdict { throw std::runtime_error("it failed"); }};
 }
 
-TEST(DoctorTest, TextHasTheMachineAndALineForEachOp) {
-  const Diagnosis diagnosis{.machine = Complete(), .rows = {Row("loss", 3.1e-7, 3e-6)}};
+// What Diagnose prints of a complete machine with these checks, and its exit status.
+struct Printed {
+  int status = 0;
   std::string text;
-  EXPECT_EQ(Printed(diagnosis, {}, text), kExitDone);
+};
+Printed Print(const std::vector<CheckGroup>& groups, const DoctorOptions& options = {},
+              const Machine& machine = Complete()) {
+  testing::internal::CaptureStdout();
+  const Diagnosed diagnosed = Diagnose(machine, groups, options);
+  return {diagnosed.status, testing::internal::GetCapturedStdout()};
+}
+
+TEST(DoctorTest, TextHasTheMachineAndALineForEachCheck) {
+  const Printed printed = Print({{"ops", "cpu", {}, {Agrees("loss")}},
+                                 {"games", "cuda", {}, {Agrees("catch"), Agrees("dummy")}}});
+  EXPECT_EQ(printed.status, kExitDone);
   for (const char* part :
        {"A processor, 8 cores to use, avx2 amx_bf16\n", "32.0 GB", "0: A GPU, 80.0 GB",
         "compute capability 9.0", "driver for CUDA 12.8, runtime 13.0", "1024, at most 65536",
         "/dev/shm/starling-7, 8.0 GB, 4.0 GB of it free", "/usr/bin/python3", "1.4.0",
-        "/usr/bin/mpirun", "cpu         loss                      ok 3.1e-07 of 3e-06\n",
+        "/usr/bin/mpirun",
+        "\nops, beside the reference: the largest error, relative, and the tolerance\n"
+        "cpu         loss                      ok 3.1e-07 of 3e-06\n",
+        "\ngames, on a GPU beside the same on the host\n"
+        "cuda        catch                                     ok 3.1e-07 of 3e-06\n"
+        "cuda        dummy                                     ok 3.1e-07 of 3e-06\n",
         "Nothing is missing.\n"}) {
-    EXPECT_THAT(text, HasSubstr(part));
+    EXPECT_THAT(printed.text, HasSubstr(part));
   }
 }
 
+TEST(DoctorTest, TextNamesWhatDoesNotAgree) {
+  const Printed printed = Print({{"ops", "cpu", {}, {Agrees("loss"), Disagrees("gather")}},
+                                 {"rollouts", "cuda", {}, {Throws("a net, twice")}}});
+  EXPECT_EQ(printed.status, kExitFailed);
+  EXPECT_THAT(printed.text,
+              AllOf(HasSubstr("cpu         gather                    WRONG inf of 0, y of 1x1\n"),
+                    HasSubstr("cuda        a net, twice "), HasSubstr(" FAILED: it failed\n"),
+                    HasSubstr("every check of cpu, cuda must agree")));
+}
+
 TEST(DoctorTest, JsonHasTheSame) {
-  const double no_number = std::numeric_limits<double>::infinity();
-  const Diagnosis diagnosis{.machine = Complete(),
-                            .rows = {Row("loss", 3.1e-7, 3e-6), Row("keep state", no_number, 0)}};
-  std::string text;
-  EXPECT_EQ(Printed(diagnosis, {.json = true}, text), kExitFailed);
-  const auto json = nlohmann::json::parse(text);
+  const Printed printed = Print({{"ops", "cpu", {}, {Agrees("loss"), Disagrees("keep state")}},
+                                 {"games", "cuda", {}, {Throws("catch")}}},
+                                {.json = true});
+  EXPECT_EQ(printed.status, kExitFailed);
+  const auto json = nlohmann::json::parse(printed.text);
   EXPECT_EQ(json["ok"], false);
   EXPECT_EQ(json["machine"]["gpus"][0]["compute_capability"], "9.0");
   EXPECT_EQ(json["machine"]["most_open_files"], 65536);
-  EXPECT_EQ(json["ops"][0]["op"], "loss");
-  EXPECT_EQ(json["ops"][0]["error"], 3.1e-7);
-  EXPECT_EQ(json["ops"][0]["ok"], true);
-  EXPECT_TRUE(json["ops"][1]["error"].is_null());
-  EXPECT_EQ(json["ops"][1]["ok"], false);
+  const auto& checks = json["checks"];
+  ASSERT_EQ(checks.size(), 3u);
+  EXPECT_EQ(checks[0]["kind"], "ops");
+  EXPECT_EQ(checks[0]["device"], "cpu");
+  EXPECT_EQ(checks[0]["what"], "loss");
+  EXPECT_EQ(checks[0]["ok"], true);
+  EXPECT_EQ(checks[0]["error"], 3.1e-7);
+  EXPECT_EQ(checks[0]["tolerance"], 3e-6);
+  EXPECT_GE(checks[0]["seconds"], 0);
+  EXPECT_TRUE(checks[1]["error"].is_null());
+  EXPECT_EQ(checks[1]["ok"], false);
+  EXPECT_EQ(checks[2]["problem"], "it failed");
   EXPECT_EQ(json["missing"].size(), 1u);
+}
+
+// A machine without a GPU is complete, unless one is asked for.
+TEST(DoctorTest, AWantedGpuThatIsAbsentIsAFailure) {
+  Machine machine = Complete();
+  machine.gpus = {.gpus = {}, .why_none = "no driver: install one", .driver = ""};
+  const std::vector<CheckGroup> groups = {{"ops", "cpu", {}, {Agrees("loss")}}};
+  EXPECT_EQ(Print(groups, {}, machine).status, kExitDone);
+  const Printed printed = Print(groups, {.json = true, .gpu = true}, machine);
+  EXPECT_EQ(printed.status, kExitFailed);
+  EXPECT_EQ(nlohmann::json::parse(printed.text)["ok"], false);
+  EXPECT_THAT(Print(groups, {.gpu = true}, machine).text, HasSubstr("no driver: install one"));
+}
+
+// What was found before is printed all the same, and the exit status says that something is wrong.
+TEST(DoctorTest, ACheckThatHangsIsNamedInJson) {
+  std::promise<void> release;
+  const Check hangs{"loss", [until = release.get_future().share()]() -> Verdict {
+                      until.wait();
+                      return {};
+                    }};
+  testing::internal::CaptureStdout();
+  Diagnosed diagnosed = Diagnose(Complete(), {{"ops", "cuda", {}, {hangs, Agrees("gather")}}},
+                                 {.json = true, .limit_s = 0});
+  const auto json = nlohmann::json::parse(testing::internal::GetCapturedStdout());
+  release.set_value();
+  ASSERT_TRUE(diagnosed.hanging.joinable());
+  diagnosed.hanging.join();
+  EXPECT_EQ(diagnosed.status, kExitFailed);
+  ASSERT_EQ(json["checks"].size(), 1u);
+  EXPECT_EQ(json["checks"][0]["what"], "loss");
+  EXPECT_THAT(json["checks"][0]["problem"].get<std::string>(), StartsWith("it hangs"));
 }
 
 TEST(DoctorTest, SaysWhatIsMissingForWhat) {
@@ -123,33 +189,6 @@ TEST(DoctorTest, SaysWhatIsMissingForWhat) {
               AllOf(Contains(HasSubstr("nowhere")), Contains(HasSubstr("no Python"))));
 }
 
-// Each backend is on its own: a broken one does not affect the others.
-TEST(DoctorTest, ABrokenBackendIsNamedAndTheOthersStillRun) {
-  const BackendToCheck unable{.name = "absent", .device = "absent", .make = [] {
-                                throw UserError("there is none");
-                                return std::shared_ptr<net::Backend<float>>();
-                              }};
-  Diagnosis diagnosis{.machine = Complete(),
-                      .rows = Examine({Broken("good", "", Fault::kThrows),
-                                       Broken("wrong", "loss", Fault::kLeavesTheLast),
-                                       Broken("throws", "advantages", Fault::kThrows), unable})};
-  const std::size_t ops = net::OpChecks().size();
-  ASSERT_EQ(diagnosis.rows.size(), 3 * ops + 1);
-  for (const OpRow& row : diagnosis.rows) {
-    const bool bad = (row.backend == "wrong" && row.found.op == "loss") ||
-                     (row.backend == "throws" && row.found.op == "advantages") ||
-                     row.backend == "absent";
-    EXPECT_EQ(row.ok(), !bad) << row.backend << ", " << row.found.op;
-  }
-  std::string text;
-  EXPECT_EQ(Printed(diagnosis, {}, text), kExitFailed);
-  EXPECT_THAT(text,
-              AllOf(HasSubstr("throws      advantages                FAILED: the op failed\n"),
-                    HasSubstr("wrong       loss                      WRONG "),
-                    HasSubstr("absent      start                     FAILED: there is none\n"),
-                    HasSubstr("absent, throws, wrong must agree")));
-}
-
 TEST(DoctorTest, ThisMachine) {
   const Machine machine = InspectMachine();
   EXPECT_THAT(machine.program, StartsWith("starling "));
@@ -165,12 +204,23 @@ TEST(DoctorTest, ThisMachine) {
 
 TEST(DoctorTest, TheProgramAnswersProgramsOnStandardOutput) {
   const TempDir dir;
-  const Finished finished = RunProgram(dir, {STARLING_PROGRAM, "doctor", "--json"});
+  const Finished finished =
+      RunProgram(dir, {STARLING_PROGRAM, "doctor", "--json", "--only", "cpu: l"});
   EXPECT_EQ(finished.status, kExitDone) << finished.out;
   EXPECT_THAT(finished.err, IsEmpty());
   const auto json = nlohmann::json::parse(finished.out);
   EXPECT_EQ(json["ok"], true);
-  EXPECT_GE(json["ops"].size(), net::OpChecks().size());
+  EXPECT_GE(json["checks"].size(), 8u);
+  for (const auto& check : json["checks"]) {
+    EXPECT_THAT(check["what"].get<std::string>(), AnyOf("start", StartsWith("l")));
+  }
+}
+
+TEST(DoctorTest, TheProgramRefusesAnEmptyChoice) {
+  const TempDir dir;
+  const Finished finished = RunProgram(dir, {STARLING_PROGRAM, "doctor", "--only", "opps"});
+  EXPECT_EQ(finished.status, kExitUserError);
+  EXPECT_THAT(finished.err, HasSubstr("no check has \"opps\" in its name"));
 }
 
 // Gymnasium is found where the interpreter's packages lie, without starting it.
@@ -183,8 +233,9 @@ TEST(DoctorTest, FindsGymnasiumBesideTheInterpreter) {
   const auto python = venv / "bin" / "python";
   std::ofstream(python) << "#!/bin/false\n";
   std::filesystem::permissions(python, std::filesystem::perms::owner_all);
-  const Finished finished = RunProgram(dir, {STARLING_PROGRAM, "doctor", "--json"},
-                                       {"STARLING_PYTHON=" + python.string()});
+  const Finished finished =
+      RunProgram(dir, {STARLING_PROGRAM, "doctor", "--json", "--only", "loss"},
+                 {"STARLING_PYTHON=" + python.string()});
   const auto json = nlohmann::json::parse(finished.out);
   EXPECT_EQ(json["machine"]["python"], python.string());
   EXPECT_EQ(json["machine"]["gymnasium"], "9.8.7");

@@ -1,0 +1,151 @@
+#include "tools/doctor/checks.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include "core/clock.h"
+#include "core/denormals.h"
+#include "core/error.h"
+
+namespace starling::doctor {
+namespace {
+
+// What the thread that runs the checks tells the thread that watches it.
+class Progress {
+ public:
+  // ---- By the thread that runs
+
+  // Returns false if nobody watches any more.
+  bool Begin(const Row& row) {
+    const std::scoped_lock lock(mutex_);
+    running_ = row, busy_ = true;
+    changed_.notify_all();
+    return !abandoned_;
+  }
+  void End(Row row) {
+    const std::scoped_lock lock(mutex_);
+    done_.push_back(std::move(row)), busy_ = false;
+    changed_.notify_all();
+  }
+  void EndAll() {
+    const std::scoped_lock lock(mutex_);
+    ended_ = true;
+    changed_.notify_all();
+  }
+
+  // ---- By the thread that watches
+
+  struct News {
+    std::vector<Row> rows;  // since the last call
+    bool ended = false;     // there will be no more
+    bool hangs = false;     // the last row is that of a check that still runs
+  };
+  News Wait(double limit_s) {
+    std::unique_lock lock(mutex_);
+    // The limit begins with the check, however late that is.
+    changed_.wait(lock, [&] { return busy_ || ended_ || !done_.empty(); });
+    const std::chrono::duration<double> limit(limit_s);
+    const bool moved =
+        !done_.empty() || ended_ || changed_.wait_for(lock, limit, [&] { return !done_.empty(); });
+    News news{.rows = std::exchange(done_, {}), .ended = ended_, .hangs = !moved};
+    if (moved) return news;
+    abandoned_ = true;
+    running_.seconds = limit_s;
+    running_.failure = fmt::format(
+        "it hangs: not done in {:g} s (--limit); the checks after it were not done", limit_s);
+    news.rows.push_back(running_);
+    return news;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Behind mutex_:
+  std::vector<Row> done_;
+  Row running_;  // the newest check, without a verdict
+  bool busy_ = false, ended_ = false, abandoned_ = false;
+};
+
+enum class Ran { kDone, kFailed, kUnwatched };
+
+Ran RunOne(Progress& progress, const CheckGroup& group, const std::string& what,
+           const std::function<Verdict()>& run) {
+  Row row{.kind = group.kind, .device = group.device, .what = what};
+  if (!progress.Begin(row)) return Ran::kUnwatched;
+  const SteadyClock clock;
+  const std::int64_t begin_ns = clock.NowNs();
+  try {
+    row.verdict = run();
+  } catch (const std::exception& error) {
+    row.failure = error.what();
+  }
+  row.seconds = static_cast<double>(clock.NowNs() - begin_ns) / 1e9;
+  const Ran ran = row.failure.empty() ? Ran::kDone : Ran::kFailed;
+  progress.End(std::move(row));
+  return ran;
+}
+
+void RunAll(Progress& progress, std::vector<CheckGroup> groups) {
+  FlushDenormals();  // as in an actor
+  for (CheckGroup& next : groups) {
+    // What its checks share is freed before the next group: a thread has one GPU open at a time.
+    const CheckGroup group = std::move(next);
+    if (group.start && RunOne(progress, group, "start", group.start) != Ran::kDone) continue;
+    for (const Check& check : group.checks) {
+      if (RunOne(progress, group, check.what, check.run) == Ran::kUnwatched) return;
+    }
+  }
+  progress.EndAll();
+}
+
+}  // namespace
+
+std::vector<CheckGroup> Only(const std::string& text, std::vector<CheckGroup> groups) {
+  for (CheckGroup& group : groups) {
+    std::erase_if(group.checks, [&](const Check& check) {
+      const std::string name = fmt::format("{}: {}: {}", group.kind, group.device, check.what);
+      return name.find(text) == std::string::npos;
+    });
+  }
+  std::erase_if(groups, [](const CheckGroup& group) { return group.checks.empty(); });
+  if (groups.empty()) {
+    throw UserError(fmt::format(
+        "--only: no check has \"{}\" in its name, such as \"ops: cpu: loss\": see starling doctor",
+        text));
+  }
+  return groups;
+}
+
+std::thread RunChecks(std::vector<CheckGroup> groups, double limit_s,
+                      const std::function<void(const Row&)>& on_row) {
+  // A thread that hangs keeps the progress for itself.
+  const auto progress = std::make_shared<Progress>();
+  std::thread thread(
+      [progress, groups = std::move(groups)]() mutable { RunAll(*progress, std::move(groups)); });
+  for (;;) {
+    const Progress::News news = progress->Wait(limit_s);
+    for (const Row& row : news.rows) on_row(row);
+    if (news.hangs) return thread;
+    if (news.ended) break;
+  }
+  thread.join();
+  return thread;
+}
+
+std::vector<CheckGroup> ChecksOf(const Machine& machine, Sizes sizes) {
+  std::vector<CheckGroup> all = OpGroups(machine);
+  for (auto groups : {GameGroups(machine, sizes), RolloutGroups(machine, sizes)}) {
+    std::ranges::move(groups, std::back_inserter(all));
+  }
+  return all;
+}
+
+std::string GpuName(const Machine& machine, int index) {
+  return machine.gpus.gpus.size() == 1 ? "cuda" : fmt::format("cuda {}", index);
+}
+
+}  // namespace starling::doctor
