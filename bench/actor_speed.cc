@@ -91,9 +91,7 @@ ActorSpeed MeasureActor(const Config& config, double seconds) {
           .least = Least(rates),
           .most = Most(rates),
           .act = actor.act_ns / spent_ns,
-          .gradient = actor.gradient_ns / spent_ns,
-          .steps = actor.steps,
-          .where = actor.rollout.where()};
+          .gradient = actor.gradient_ns / spent_ns};
 }
 
 std::vector<ActorCase> CasesOnGpu(const Config& minatar, bool quick) {
@@ -109,12 +107,6 @@ ActorCase CaseOnProcessor(const Config& minatar) {
   ActorCase one = Breakout(minatar, "cpu", "net and games on one core", 64, 5);
   one.config.actors.backend = one.config.actors.env_device = DeviceChoice::kCpu;
   return one;
-}
-
-std::string NameOf(const GpuInfo& gpu) {
-  return fmt::format("{}, compute capability {}.{}, {} multiprocessors, {:.0f} GiB", gpu.name,
-                     gpu.major, gpu.minor, gpu.multiprocessors,
-                     static_cast<double>(gpu.memory) / (1024.0 * 1024 * 1024));
 }
 
 }  // namespace starling::bench

@@ -14,8 +14,6 @@ struct ActorSpeed {
   double steps_per_second = 0;   // median of the parts
   double least = 0, most = 0;    // of the parts
   double act = 0, gradient = 0;  // shares of the time; the rest: new weights, episodes
-  std::uint64_t steps = 0;       // measured
-  std::string where;             // Rollout::where
 };
 
 // Runs unroll after unroll for about `seconds`, in five parts, after a warm-up. Every unroll gets
@@ -37,8 +35,5 @@ std::vector<ActorCase> CasesOnGpu(const Config& minatar, bool quick);
 // The same games on the host, beside a net on the GPU.
 std::vector<ActorCase> CasesStaged(const Config& minatar, bool quick);
 ActorCase CaseOnProcessor(const Config& minatar);
-
-// "NVIDIA H100, compute capability 9.0, 132 multiprocessors, 80 GiB".
-std::string NameOf(const GpuInfo& gpu);
 
 }  // namespace starling::bench

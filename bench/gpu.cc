@@ -90,6 +90,13 @@ void AddActors(Figures& figures, const char* key, const char* what,
   });
 }
 
+// "NVIDIA H100, compute capability 9.0, 132 multiprocessors, 80 GiB".
+std::string NameOf(const GpuInfo& gpu) {
+  return fmt::format("{}, compute capability {}.{}, {} multiprocessors, {:.0f} GiB", gpu.name,
+                     gpu.major, gpu.minor, gpu.multiprocessors,
+                     static_cast<double>(gpu.memory) / (1024.0 * 1024 * 1024));
+}
+
 // The share of the products is timed, not profiled (bench/net_products.h).
 void AddProducts(Figures& figures, const char* name, Precision precision, double wanted = 0) {
   const bool quick = figures.site.quick;
@@ -209,6 +216,7 @@ Result MeasureGpu(const Site& site) {
   AddActors(figures, "actor_on_processor", "… net, too, on one core", {CaseOnProcessor(minatar)});
   AddProducts(figures, "f32", Precision::kF32, kWantedInProducts);
   AddProducts(figures, "tf32", Precision::kTf32);
+  AddProducts(figures, "bf16", Precision::kBf16);
   AddTraining(figures);
   return std::move(figures.result);
 }

@@ -16,6 +16,7 @@
 #include "core/text.h"
 #include "envs/registry.h"
 #include "fleet/check_config.h"
+#include "net/checks/relative_distance.h"
 #include "net/model.h"
 
 namespace starling::bench {
@@ -179,7 +180,7 @@ void MeasureBf16(const Net& net, double seconds, Result& result, Json& json) {
                                                    f32_ns / ns, more)});
     json[key] = {{"f32_us", f32_ns / 1e3}, {"bf16_us", ns / 1e3}};
   };
-  const double error = RelativeDistance(GradientOf(bf16), GradientOf(net.config));
+  const double error = net::RelativeDistance(GradientOf(bf16), GradientOf(net.config));
   add("forward", "forward", exact.MedianNs(kForwardPass), rounded.MedianNs(kForwardPass));
   add("backward", "backward", exact.MedianNs(kBackwardPass), rounded.MedianNs(kBackwardPass));
   add("rollout and gradient", "rollout", Median(exact_ns), Median(rounded_ns),

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
 #include <vector>
 
 #include "core/check.h"
@@ -15,7 +14,7 @@
 
 namespace starling::bench {
 
-using results::Mean, results::Median, results::RelativeDistance;
+using results::Mean, results::Median;
 
 // Returns the smallest value that a share `of` of the values, in [0, 1], does not exceed. REQUIRES:
 // at least one value.

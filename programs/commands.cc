@@ -146,12 +146,12 @@ void AddDoctor(CLI::App& app, doctor::DoctorOptions& options) {
       "doctor", "Show this machine, check that it computes correctly, list missing parts.");
   doctor.add_flag("--json", options.json, "one JSON object on standard output");
   doctor.add_flag("--gpu", options.gpu, "fail if there is no GPU");
-  doctor.add_flag("--full", options.full, "games and unrolls of many envs and steps: minutes");
+  doctor.add_flag("--full", options.full, "games and unrolls of many envs and steps");
   doctor.add_option("--only", options.only, "checks with TEXT in their name (\"rollouts: cuda\")")
       ->type_name("TEXT");
-  doctor.add_option("--limit", options.limit_s, "seconds for a check; longer is a hang (120)")
+  doctor.add_option("--limit", options.limit_s, "a check that takes longer hangs (120)")
       ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 86'400));
 }
 
 void AddReplay(CLI::App& app, replay::ReplayOptions& options) {

@@ -42,16 +42,6 @@ Spread SpreadOf(const std::vector<double>& values) {
   return {Mean(values), Median(values), InterquartileMean(values)};
 }
 
-double RelativeDistance(std::span<const float> values, std::span<const float> exact) {
-  double difference = 0, length = 0;
-  for (std::size_t i = 0; i < exact.size(); ++i) {
-    const double value = values[i], wanted = exact[i];
-    difference += (value - wanted) * (value - wanted);
-    length += wanted * wanted;
-  }
-  return std::sqrt(difference / length);
-}
-
 bool IsPlausible(double value) { return std::abs(value) <= 1e15; }
 
 std::string Decimals(double value) {

@@ -24,9 +24,6 @@ struct Spread {
 };
 Spread SpreadOf(const std::vector<double>& values);
 
-// Returns the length of the difference relative to the length of `exact`, which has as many values.
-double RelativeDistance(std::span<const float> values, std::span<const float> exact);
-
 // Returns whether a number in a file can be of a run: finite, with at most 15 digits.
 bool IsPlausible(double value);
 

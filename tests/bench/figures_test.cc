@@ -93,13 +93,13 @@ TEST_F(FiguresTest, GpuSaysWhyNothingIsMeasuredWhereThereIsNone) {
   const std::string why = FindGpus().why_none;
   if (why.empty()) GTEST_SKIP() << "there is one";
   const Result result = MeasureGpu(site_);
-  ASSERT_THAT(result.rows, SizeIs(7));
+  ASSERT_THAT(result.rows, SizeIs(8));
   ExpectNoVerdict(result);
   for (const Row& row : result.rows) EXPECT_EQ(row.measured, "not measured: no GPU (see below)");
   EXPECT_THAT(result.details, HasSubstr(why));
   EXPECT_THAT(result.rows[0].wanted, HasSubstr("5,000,000"));
   const json numbers = result.json;
-  ASSERT_THAT(numbers, SizeIs(7));
+  ASSERT_THAT(numbers, SizeIs(8));
   for (const json& row : numbers) EXPECT_EQ(row["not_measured"], why);
 }
 
@@ -136,8 +136,6 @@ TEST_F(FiguresTest, AnActorOnTheProcessorTellsWhereItsTimeGoes) {
   EXPECT_GT(speed.act, 0);
   EXPECT_GT(speed.gradient, 0);
   EXPECT_LE(speed.act + speed.gradient, 1);
-  EXPECT_GE(speed.steps, 5u * 4 * 5);  // an unroll in every part
-  EXPECT_EQ(speed.where, "");
 }
 
 }  // namespace

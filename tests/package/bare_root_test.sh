@@ -49,7 +49,7 @@ for instructions in avx2 avx512 amx; do
   [[ $instructions == avx2 || $(run /bin/starling --version) == *"with $instructions"* ||
     ($instructions == avx512 && $(run /bin/starling --version) == *"with amx"*) ]] || continue
   precisions=(f32)
-  [[ $instructions == avx2 || $(run /bin/starling doctor --json) != *'"bf16": true'* ]] ||
+  [[ $instructions == avx2 || $(run /bin/starling doctor --json --only "cpu: loss") != *'"bf16": true'* ]] ||
     precisions+=(bf16)
   for precision in "${precisions[@]}"; do
     dir=/tmp/$instructions-$precision

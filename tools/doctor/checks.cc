@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <iterator>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "core/clock.h"
@@ -19,22 +22,26 @@ class Progress {
  public:
   // ---- By the thread that runs
 
-  // Returns false if nobody watches any more.
-  bool Begin(const Row& row) {
+  void Begin(const Row& row) {
     const std::scoped_lock lock(mutex_);
     running_ = row, busy_ = true;
     changed_.notify_all();
-    return !abandoned_;
   }
-  void End(Row row) {
+  // Ends what Begin began, with a row or without.
+  void End(std::optional<Row> row) {
     const std::scoped_lock lock(mutex_);
-    done_.push_back(std::move(row)), busy_ = false;
+    if (row) done_.push_back(std::move(*row));
+    busy_ = false;
     changed_.notify_all();
   }
   void EndAll() {
     const std::scoped_lock lock(mutex_);
     ended_ = true;
     changed_.notify_all();
+  }
+  bool watched() {
+    const std::scoped_lock lock(mutex_);
+    return !abandoned_;
   }
 
   // ---- By the thread that watches
@@ -50,7 +57,7 @@ class Progress {
     changed_.wait(lock, [&] { return busy_ || ended_ || !done_.empty(); });
     const std::chrono::duration<double> limit(limit_s);
     const bool moved =
-        !done_.empty() || ended_ || changed_.wait_for(lock, limit, [&] { return !done_.empty(); });
+        changed_.wait_for(lock, limit, [&] { return !busy_ || ended_ || !done_.empty(); });
     News news{.rows = std::exchange(done_, {}), .ended = ended_, .hangs = !moved};
     if (moved) return news;
     abandoned_ = true;
@@ -66,38 +73,47 @@ class Progress {
   std::condition_variable changed_;
   // Behind mutex_:
   std::vector<Row> done_;
-  Row running_;  // the newest check, without a verdict
+  Row running_;  // the newest, without a verdict
   bool busy_ = false, ended_ = false, abandoned_ = false;
 };
 
-enum class Ran { kDone, kFailed, kUnwatched };
-
-Ran RunOne(Progress& progress, const CheckGroup& group, const std::string& what,
-           const std::function<Verdict()>& run) {
+// Returns whether it had a verdict.
+bool RunOne(Progress& progress, const CheckGroup& group, const std::string& what,
+            const std::function<Verdict()>& run) {
   Row row{.kind = group.kind, .device = group.device, .what = what};
-  if (!progress.Begin(row)) return Ran::kUnwatched;
+  progress.Begin(row);
   const SteadyClock clock;
   const std::int64_t begin_ns = clock.NowNs();
+  bool judged = true;
   try {
     row.verdict = run();
   } catch (const std::exception& error) {
+    judged = row.verdict.agrees = false;
     row.failure = error.what();
   }
   row.seconds = static_cast<double>(clock.NowNs() - begin_ns) / 1e9;
-  const Ran ran = row.failure.empty() ? Ran::kDone : Ran::kFailed;
   progress.End(std::move(row));
-  return ran;
+  return judged;
+}
+
+// Frees what the checks of a group share; a driver may hang in it.
+void Free(Progress& progress, CheckGroup& group) {
+  progress.Begin({.kind = group.kind, .device = group.device, .what = "end"});
+  group.start = {};
+  group.checks.clear();
+  progress.End(std::nullopt);
 }
 
 void RunAll(Progress& progress, std::vector<CheckGroup> groups) {
   FlushDenormals();  // as in an actor
-  for (CheckGroup& next : groups) {
-    // What its checks share is freed before the next group: a thread has one GPU open at a time.
-    const CheckGroup group = std::move(next);
-    if (group.start && RunOne(progress, group, "start", group.start) != Ran::kDone) continue;
-    for (const Check& check : group.checks) {
-      if (RunOne(progress, group, check.what, check.run) == Ran::kUnwatched) return;
+  for (CheckGroup& group : groups) {
+    if (!group.start || RunOne(progress, group, "start", group.start)) {
+      for (const Check& check : group.checks) {
+        if (!progress.watched()) return;
+        RunOne(progress, group, check.what, check.run);
+      }
     }
+    Free(progress, group);  // before the next: a thread has one GPU open at a time
   }
   progress.EndAll();
 }
@@ -143,6 +159,8 @@ std::vector<CheckGroup> ChecksOf(const Machine& machine, Sizes sizes) {
   }
   return all;
 }
+
+int GpuCount(const Machine& machine) { return static_cast<int>(machine.gpus.gpus.size()); }
 
 std::string GpuName(const Machine& machine, int index) {
   return machine.gpus.gpus.size() == 1 ? "cuda" : fmt::format("cuda {}", index);

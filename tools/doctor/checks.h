@@ -52,16 +52,17 @@ struct Row {
 // UserError if none is left.
 std::vector<CheckGroup> Only(const std::string& text, std::vector<CheckGroup> groups);
 
-// Runs the checks in order, in a thread of their own, and calls on_row() here after each. An
-// exception is the failure of its row; if it is that of `start`, the row is called "start" and the
-// group ends. A check that takes more than `limit_s` hangs: the checks behind it are left out, and
-// the thread that it keeps is returned. Otherwise the returned thread is not joinable.
+// Runs the checks in order, in a thread of their own, and calls on_row() here after each; `start` is
+// a check of that name. An exception is the failure of its row; if `start` throws, the group ends. A
+// check that takes more than `limit_s` hangs: the checks behind it are left out, and the thread that
+// it keeps is returned. Otherwise the returned thread is not joinable. REQUIRES: on_row() does not
+// throw.
 [[nodiscard]] std::thread RunChecks(std::vector<CheckGroup> groups, double limit_s,
                                     const std::function<void(const Row&)>& on_row);
 
 // ---- The checks of a machine
 
-// The sizes of games and unrolls: small ones take seconds in all, large ones minutes.
+// The sizes of games and unrolls. Small ones are for slow tools, too (sanitizers).
 enum class Sizes { kSmall, kLarge };
 
 std::vector<CheckGroup> ChecksOf(const Machine& machine, Sizes sizes);
@@ -87,6 +88,7 @@ Verdict CompareRollouts(const MakeRollout& there, const MakeRollout& here, int u
 Verdict RolloutTwice(const MakeRollout& make);
 std::vector<CheckGroup> RolloutGroups(const Machine& machine, Sizes sizes);
 
+int GpuCount(const Machine& machine);
 // "cuda" of a machine with one GPU, else "cuda 1".
 std::string GpuName(const Machine& machine, int index);
 

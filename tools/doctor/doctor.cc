@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
 #include <utility>
 
-#include "core/check.h"
 #include "core/error.h"
 
 namespace starling::doctor {
@@ -65,31 +65,41 @@ std::string MachineText(const Machine& m) {
   return text;
 }
 
-// A kind of check in the text: the line above its rows, and the width of their second column.
-struct Kind {
-  const char *name, *heading;
-  int width;
+// The lines of the checks, with a heading over each kind.
+class CheckLines {
+ public:
+  explicit CheckLines(const std::vector<CheckGroup>& groups) {
+    for (const CheckGroup& group : groups) {
+      std::size_t& width = widths_[group.kind];
+      width = std::max(width, kStart.size());
+      for (const Check& check : group.checks) width = std::max(width, check.what.size());
+    }
+  }
+
+  std::string Next(const Row& row) {
+    const bool first = std::exchange(kind_, row.kind) != row.kind;
+    const std::string found = !row.failure.empty() ? "FAILED: " + row.failure
+                              : row.verdict.agrees ? "ok " + row.verdict.text
+                                                   : "WRONG " + row.verdict.text;
+    return fmt::format("{}{:<12}{:<{}}  {}\n", first ? Heading(row.kind) : "", row.device, row.what,
+                       widths_[row.kind], found);
+  }
+
+ private:
+  static constexpr std::string_view kStart = "start";
+
+  static std::string Heading(const std::string& kind) {
+    const char* const what =
+        kind == "ops"     ? "beside the reference: the largest error, relative, and the tolerance"
+        : kind == "games" ? "on a GPU beside the same on the host"
+                          : "unrolls with their gradients: the largest error, relative, and the "
+                            "tolerance";
+    return fmt::format("\n{}, {}\n", kind, what);
+  }
+
+  std::map<std::string, std::size_t> widths_;  // of the column of names, for each kind
+  std::string kind_;                           // of the last line
 };
-constexpr Kind kKinds[] = {
-    {"ops", "beside the reference: the largest error, relative, and the tolerance", 26},
-    {"games", "on a GPU beside the same on the host", 42},
-    {"rollouts", "unrolls and their gradients: the largest error, relative, and the tolerance", 50},
-};
-
-const Kind& KindOf(const std::string& name) {
-  const auto* const kind = std::ranges::find(kKinds, name, &Kind::name);
-  CHECK(kind != std::end(kKinds), "no kind of check is called {}", name);
-  return *kind;
-}
-
-std::string Heading(const Kind& kind) { return fmt::format("\n{}, {}\n", kind.name, kind.heading); }
-
-std::string RowLine(const Row& row) {
-  const std::string found = !row.failure.empty()
-                                ? "FAILED: " + row.failure
-                                : (row.verdict.agrees ? "ok " : "WRONG ") + row.verdict.text;
-  return fmt::format("{:<12}{:<{}}{}\n", row.device, row.what, KindOf(row.kind).width, found);
-}
 
 nlohmann::ordered_json MachineJson(const Machine& m) {
   // The keys of the text's lines, in their order; GPUs are a list.
@@ -186,8 +196,9 @@ std::vector<std::string> MissingParts(const Diagnosis& diagnosis) {
   }
   if (!broken.empty()) {
     missing.push_back(fmt::format(
-        "For trust in the results: every check of {} must agree. Do not train with it; build again "
-        "on this machine, and if that does not help, suspect driver or hardware.",
+        "For trust in the results: every check of {} must agree; do not train with it before. If "
+        "no "
+        "line above names a remedy, build again on this machine, then suspect driver or hardware.",
         fmt::join(broken, ", ")));
   }
   AddMissing(diagnosis.machine, missing);
@@ -216,11 +227,11 @@ std::string ToJson(const Diagnosis& diagnosis) {
 
 Diagnosed Diagnose(const Machine& machine, std::vector<CheckGroup> groups,
                    const DoctorOptions& options) {
-  Diagnosis diagnosis{.machine = machine, .rows = {}, .wants_gpu = options.gpu};
+  Diagnosis diagnosis{.machine = machine, .wants_gpu = options.gpu};
+  CheckLines lines(groups);
   if (!options.json) Say(MachineText(machine));
   std::thread hanging = RunChecks(std::move(groups), options.limit_s, [&](const Row& row) {
-    const bool first = diagnosis.rows.empty() || diagnosis.rows.back().kind != row.kind;
-    if (!options.json) Say((first ? Heading(KindOf(row.kind)) : "") + RowLine(row));
+    if (!options.json) Say(lines.Next(row));
     diagnosis.rows.push_back(row);
   });
   Say(options.json ? ToJson(diagnosis) : MissingText(diagnosis));
@@ -229,8 +240,11 @@ Diagnosed Diagnose(const Machine& machine, std::vector<CheckGroup> groups,
 
 int RunDoctor(const DoctorOptions& options) {
   const Machine machine = InspectMachine();
-  std::vector<CheckGroup> groups = ChecksOf(machine, options.full ? Sizes::kLarge : Sizes::kSmall);
-  groups = Only(options.only, std::move(groups));
+  std::vector<CheckGroup> groups;
+  if (!options.gpu || GpuCount(machine) > 0) {
+    groups = ChecksOf(machine, options.full ? Sizes::kLarge : Sizes::kSmall);
+    groups = Only(options.only, std::move(groups));
+  }
   const Diagnosed diagnosed = Diagnose(machine, std::move(groups), options);
   if (diagnosed.hanging.joinable()) std::_Exit(diagnosed.status);  // nothing can be tidied up
   return diagnosed.status;

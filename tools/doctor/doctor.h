@@ -11,16 +11,17 @@
 namespace starling::doctor {
 
 struct DoctorOptions {
-  bool json = false;     // print one JSON object at the end instead of the text
-  bool gpu = false;      // without a GPU the machine is not as it should be
-  bool full = false;     // Sizes::kLarge
-  std::string only{};    // of the name of a check; "" = all checks
-  double limit_s = 120;  // for a check
+  bool json = false;   // one JSON object at the end instead of the text
+  bool gpu = false;    // fail if there is no GPU
+  bool full = false;   // Sizes::kLarge
+  std::string only{};  // run only checks whose name contains this
+  int limit_s = 120;   // of a check
 };
 
-// Prints to standard output; the text as the checks are done. Returns the exit status: kExitFailed
-// if a check fails, or if there is no GPU and one is wanted. If a check hangs, ends the process
-// with it. Throws UserError as Only.
+// Prints to standard output; the line of a check when it ends. Returns the exit status: kExitFailed
+// if a check fails, or if there is no GPU and one is wanted (then nothing is checked). If a check
+// hangs, ends the process with that status. A check that breaks a CHECK aborts the process: its
+// message is on standard error, and there is no JSON. Throws UserError as Only.
 int RunDoctor(const DoctorOptions& options);
 
 // The parts of RunDoctor, for tests.
@@ -38,10 +39,10 @@ std::vector<std::string> MissingParts(const Diagnosis& diagnosis);  // sentences
 // infinite.
 std::string ToJson(const Diagnosis& diagnosis);
 
-// RunDoctor with a machine and its checks. Returns the exit status and the thread of RunChecks.
+// RunDoctor with a machine and its checks.
 struct Diagnosed {
   int status = 0;
-  std::thread hanging;
+  std::thread hanging;  // RunChecks': the caller joins it, or ends the process
 };
 Diagnosed Diagnose(const Machine& machine, std::vector<CheckGroup> groups,
                    const DoctorOptions& options);

@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "core/action_space.h"
 #include "core/memory.h"
@@ -162,7 +166,7 @@ Verdict CompareGames(const EnvConfig& config, int num_envs, int steps, Gpu& gpu,
 
 std::vector<CheckGroup> GameGroups(const Machine& machine, Sizes sizes) {
   std::vector<CheckGroup> groups;
-  for (int index = 0; index < static_cast<int>(machine.gpus.gpus.size()); ++index) {
+  for (int index = 0; index < GpuCount(machine); ++index) {
     CheckGroup group{.kind = "games", .device = GpuName(machine, index)};
     for (const std::string& name : envs::EnvNames()) {
       EnvConfig full, minimal;

@@ -11,10 +11,11 @@ namespace starling::doctor {
 namespace {
 
 Verdict VerdictOf(const net::OpError& found) {
-  return {.agrees = found.ok(),
-          .text = fmt::format("{:.1e} of {:g}{}{}", found.error, found.tolerance,
-                              found.ok() ? "" : ", ", found.ok() ? "" : found.where),
-          .numbers = {{"error", found.error}, {"tolerance", found.tolerance}}};
+  return {
+      .agrees = found.ok(),
+      .text = fmt::format("{:.1e} of {:g}{}{}", found.error, found.tolerance,
+                          found.ok() ? "" : ", ", found.ok() ? "" : found.where),
+      .numbers = {{"error", found.error}, {"tolerance", found.tolerance}, {"where", found.where}}};
 }
 
 std::shared_ptr<net::Backend<float>> OnGpu(int index, Precision precision) {
@@ -51,7 +52,7 @@ std::vector<CheckGroup> OpGroups(const Machine& machine) {
   add_cpu("cpu", Precision::kF32);
   if (machine.bf16) add_cpu("cpu bf16", Precision::kBf16);
   const std::vector<GpuInfo>& gpus = machine.gpus.gpus;
-  for (int index = 0; index < static_cast<int>(gpus.size()); ++index) {
+  for (int index = 0; index < GpuCount(machine); ++index) {
     for (const auto& [ending, precision] : {std::pair{"", Precision::kF32},
                                             {" tf32", Precision::kTf32},
                                             {" bf16", Precision::kBf16}}) {

@@ -5,6 +5,9 @@
 
 #include <atomic>
 #include <future>
+#include <limits>
+#include <map>
+#include <set>
 #include <stdexcept>
 
 #include "core/error.h"
@@ -21,9 +24,9 @@ namespace starling::doctor {
 namespace {
 
 using net::testing::BrokenBackend;
-using net::testing::Fault;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 constexpr double kNoLimit = 1e9;  // seconds
 
@@ -103,6 +106,21 @@ TEST(ChecksTest, ACheckThatHangsIsTheLastRow) {
   EXPECT_FALSE(ran_on);
 }
 
+TEST(ChecksTest, AStartThatHangsIsNamed) {
+  std::promise<void> release;
+  const auto hangs = [until = release.get_future().share()] {
+    until.wait();
+    return Verdict{};
+  };
+  std::vector<Row> rows;
+  std::thread hanging = RunChecks({{"ops", "cuda", hangs, {Ok("loss")}}}, 0,
+                                  [&](const Row& row) { rows.push_back(row); });
+  release.set_value();
+  ASSERT_TRUE(hanging.joinable());
+  hanging.join();
+  EXPECT_THAT(Whats(rows), ElementsAre("start"));
+}
+
 TEST(ChecksTest, OnlyKeepsTheChecksWhoseNameHasTheText) {
   const std::vector<CheckGroup> all = {{"ops", "cpu", {}, {Ok("loss"), Ok("gather")}},
                                        {"ops", "cuda", {}, {Ok("loss")}},
@@ -117,13 +135,15 @@ TEST(ChecksTest, OnlyKeepsTheChecksWhoseNameHasTheText) {
 
 // Each backend is on its own: a broken one does not affect the others.
 TEST(ChecksTest, ABrokenOpIsNamed) {
-  const auto broken = [](const std::string& device, const std::string& op, Fault fault) {
+  const auto broken = [](const std::string& device, const std::string& op,
+                         net::testing::Fault fault) {
     return OpGroup(device, "a device", Precision::kF32,
                    [=] { return std::make_shared<BrokenBackend>(op, fault); });
   };
   const std::vector<Row> rows =
-      RunAll({broken("good", "", Fault::kThrows), broken("wrong", "loss", Fault::kLeavesTheLast),
-              broken("throws", "advantages", Fault::kThrows)});
+      RunAll({broken("good", "", net::testing::Fault::kThrows),
+              broken("wrong", "loss", net::testing::Fault::kLeavesTheLast),
+              broken("throws", "advantages", net::testing::Fault::kThrows)});
   ASSERT_EQ(rows.size(), 3 * (net::OpChecks().size() + 1));
   EXPECT_EQ(rows[0].verdict.text, "a device");
   for (const Row& row : rows) {
@@ -133,22 +153,76 @@ TEST(ChecksTest, ABrokenOpIsNamed) {
   }
 }
 
-// The games of another seed, where those of `seed` are asked for.
-std::unique_ptr<envs::VecEnv> OtherGames(const EnvConfig& config, int num_envs, envs::EnvSeed seed,
-                                         int steps, Gpu& gpu) {
-  ++seed.seed;
-  return envs::MakeOnLoops<envs::Catch>(config, num_envs, seed, steps, gpu);
-}
+// Games on a GPU made of loops, which do in step kFaulty what they should not.
+enum class Fault { kPicture, kReward, kEnd, kEpisode };
+constexpr int kFaulty = 40;
+
+class FaultyGames final : public envs::VecEnv {
+ public:
+  FaultyGames(std::unique_ptr<envs::VecEnv> games, Fault fault, Gpu& gpu)
+      : games_(std::move(games)), fault_(fault), gpu_(dynamic_cast<FakeGpu&>(gpu)) {}
+
+  const envs::EnvSpec& spec() const override { return games_->spec(); }
+  int size() const override { return games_->size(); }
+  bool on_gpu() const override { return true; }
+  void Reset(std::span<float> observations) override { games_->Reset(observations); }
+  void StepAsync(std::span<const std::int32_t> actions) override { games_->StepAsync(actions); }
+  void StepWait(std::span<float> observations, std::span<float> rewards,
+                std::span<std::uint8_t> terminals) override {
+    games_->StepWait(observations, rewards, terminals);
+    if (steps_++ != kFaulty) return;
+    gpu_.Ask([=, fault = fault_] {
+      if (fault == Fault::kPicture) observations.back() += 1;
+      if (fault == Fault::kReward) rewards.back() += 1;
+      if (fault == Fault::kEnd) terminals.back() ^= 1;
+    });
+  }
+  void TakeEpisodes(std::vector<envs::EpisodeEnd>& to) override {
+    games_->TakeEpisodes(to);
+    if (fault_ == Fault::kEpisode && steps_ > kFaulty) ++to.back().length;
+  }
+
+ private:
+  std::unique_ptr<envs::VecEnv> games_;
+  const Fault fault_;
+  FakeGpu& gpu_;
+  int steps_ = 0;
+};
 
 TEST(ChecksTest, GamesOnADeviceAreComparedToTheBit) {
   const EnvConfig config{.name = "catch"};
   FakeGpu gpu;
   const Verdict same = CompareGames(config, 5, 64, gpu, envs::MakeOnLoops<envs::Catch>);
   EXPECT_TRUE(same.agrees) << same.text;
-  EXPECT_GT(same.numbers["episodes"], 5 * 64 / 20) << "an episode of Catch is short";
-  const Verdict other = CompareGames(config, 5, 64, gpu, OtherGames);
-  EXPECT_FALSE(other.agrees);
-  EXPECT_THAT(other.text, HasSubstr("on the GPU"));
+  EXPECT_GT(same.numbers["episodes"], 15) << "too few to have shown anything";
+
+  const std::pair<Fault, const char*> faults[] = {
+      {Fault::kPicture, "step 40: env 4, number "},
+      {Fault::kReward, "step 40: env 4: reward "},
+      {Fault::kEnd, "step 40: env 4: reward "},
+      {Fault::kEpisode, "the episodes that ended before step 48"}};
+  for (const auto& [fault, text] : faults) {
+    const auto make = [fault = fault](const EnvConfig& of, int num_envs, const envs::EnvSeed& seed,
+                                      int steps, Gpu& on) {
+      return std::make_unique<FaultyGames>(
+          envs::MakeOnLoops<envs::Catch>(of, num_envs, seed, steps, on), fault, on);
+    };
+    const Verdict differs = CompareGames(config, 5, 64, gpu, make);
+    EXPECT_FALSE(differs.agrees);
+    EXPECT_THAT(differs.text, StartsWith(text));
+  }
+}
+
+TEST(ChecksTest, GamesOfAnotherSeedDifferFromTheFirstPictureOn) {
+  FakeGpu gpu;
+  const auto make = [](const EnvConfig& config, int num_envs, envs::EnvSeed seed, int steps,
+                       Gpu& on) {
+    ++seed.seed;
+    return envs::MakeOnLoops<envs::Catch>(config, num_envs, seed, steps, on);
+  };
+  const Verdict differs = CompareGames({.name = "catch"}, 5, 64, gpu, make);
+  EXPECT_FALSE(differs.agrees);
+  EXPECT_THAT(differs.text, StartsWith("reset before step 0: env "));
 }
 
 class RolloutChecks : public testing::Test {
@@ -193,6 +267,24 @@ TEST_F(RolloutChecks, OtherGradientsAreFound) {
   const Verdict differs = CompareRollouts(OnLoops(), OnHost(other), 1, 1e-5);
   EXPECT_FALSE(differs.agrees);
   EXPECT_GT(differs.numbers["gradient_error"], 1e-5);
+  EXPECT_GT(differs.numbers["norm_error"], 1e-5);
+}
+
+TEST_F(RolloutChecks, GradientsThatAreNotNumbersAreFound) {
+  config_.loss.value_coef = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_FALSE(RolloutTwice(OnHost(config_)).agrees);
+  EXPECT_FALSE(CompareRollouts(OnLoops(), OnHost(config_), 1, 1e-5).agrees);
+}
+
+// Running sums are compared apart from the gradient, and are added to the weights: then they count.
+TEST_F(RolloutChecks, RunningSumsAreAPartOfIt) {
+  config_.env.name = "control/reach";
+  config_.env.normalize_observations = config_.env.normalize_rewards = true;
+  const Verdict same = CompareRollouts(OnLoops(), OnHost(config_), 4, 1e-4);
+  EXPECT_TRUE(same.agrees) << same.text;
+  Config other = config_;
+  other.loss.gamma = 0.5;  // of the returns whose spread scales rewards
+  EXPECT_GT(CompareRollouts(OnLoops(), OnHost(other), 1, 1e-4).numbers["sums_error"], 1e-4);
 }
 
 TEST_F(RolloutChecks, OtherGamesAreFound) {
@@ -211,6 +303,26 @@ TEST_F(RolloutChecks, OtherBitsAreFound) {
   const Verdict differs = RolloutTwice([&] { return OnHost(made++ == 0 ? config_ : other)(); });
   EXPECT_FALSE(differs.agrees);
   EXPECT_THAT(differs.text, HasSubstr("has other bits"));
+}
+
+// Every GPU of a machine has checks of its own, and no two checks have one name.
+TEST(ChecksTest, AMachineWithTwoGpus) {
+  Machine machine;
+  machine.gpus.gpus = {{.name = "A GPU"}, {.name = "A GPU"}};
+  std::set<std::string> names;
+  std::map<std::string, int> of_device;
+  for (const CheckGroup& group : ChecksOf(machine, Sizes::kLarge)) {
+    for (const Check& check : group.checks) {
+      const std::string name = group.kind + ": " + group.device + ": " + check.what;
+      EXPECT_TRUE(names.insert(name).second) << name << " twice";
+      ++of_device[group.kind + " " + group.device];
+    }
+  }
+  EXPECT_EQ(of_device["ops cuda 0 tf32"], static_cast<int>(net::OpChecks().size()));
+  EXPECT_GE(of_device["games cuda 0"], static_cast<int>(envs::EnvNames().size()));
+  EXPECT_EQ(of_device["games cuda 0"], of_device["games cuda 1"]);
+  EXPECT_EQ(of_device["rollouts cuda 0"], of_device["rollouts cuda 1"]);
+  EXPECT_GT(of_device["rollouts cuda 0"], 2 * of_device["rollouts cpu"]);
 }
 
 // Every check of this machine agrees (those of ops in tests/net/backend_ops_test.cc).
