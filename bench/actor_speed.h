@@ -14,6 +14,7 @@ struct ActorSpeed {
   double steps_per_second = 0;   // median of the parts
   double least = 0, most = 0;    // of the parts
   double act = 0, gradient = 0;  // shares of the time; the rest: new weights, episodes
+  double busy = 0;               // share in which a GPU works on recorded work; 0 without one
 };
 
 // Runs unroll after unroll for about `seconds`, in five parts, after a warm-up. Every unroll gets
@@ -23,16 +24,15 @@ ActorSpeed MeasureActor(const Config& config, double seconds);
 
 // A line in the table of actors.
 struct ActorCase {
-  std::string key;   // "gpu_4096x8"
-  std::string what;  // "games on the GPU, 4,096 envs × 8 steps"
+  std::string key;   // "4096x5"
+  std::string what;  // "games on the GPU, 4,096 envs × 5 steps"
   Config config;
 };
 
 // Breakout with the net of the MinAtar paper (`minatar`: bench/minatar.toml), net and games on the
 // GPU.
-inline constexpr double kWantedOnGpu = 5e6;  // steps per second, of the fastest case
-std::vector<ActorCase> CasesOnGpu(const Config& minatar, bool quick);
-// The same games on the host, beside a net on the GPU.
+std::vector<ActorCase> CasesOnGpu(const Config& minatar, Precision precision, bool quick);
+// The same games on the host, beside a net on the GPU, in f32.
 std::vector<ActorCase> CasesStaged(const Config& minatar, bool quick);
 ActorCase CaseOnProcessor(const Config& minatar);
 

@@ -89,7 +89,11 @@ Result MeasureEndurance(const Site& site);
 Result MeasureLarge(const Site& site);
 Result MeasureLong(const Site& site);
 Result MeasureKernels(const Site& site);
-Result MeasureGpu(const Site& site);
+Result MeasureGpuLimits(const Site& site);
+Result MeasureGpuGames(const Site& site);
+Result MeasureGpuActors(const Site& site);
+Result MeasureGpuProducts(const Site& site);
+Result MeasureGpuTraining(const Site& site);
 Result MeasureLadder(const Site& site);
 Result MeasureEnvs(const Site& site);
 

@@ -9,6 +9,7 @@
 #include "bench/figure.h"
 #include "bench/stats.h"
 #include "bench/training_run.h"
+#include "core/text.h"
 
 namespace starling::bench {
 namespace {

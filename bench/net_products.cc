@@ -202,4 +202,13 @@ net::ModelSpec AtariSpec() {
           .actions = ActionSpace::Choice(6)};
 }
 
+net::ModelSpec MinatarSpec() {
+  return {.kind = NetKind::kMinatar,
+          .hidden = {128},
+          .height = 10,
+          .width = 10,
+          .channels = 4,
+          .actions = ActionSpace::Choice(6)};
+}
+
 }  // namespace starling::bench

@@ -61,6 +61,7 @@ ProductTimes MeasureProducts(net::Backend<float>& backend, const net::ModelSpec&
 
 // The net of the A3C paper (Mnih et al. 2016) for Atari: 84 x 84 x 4, hidden [256], 6 actions.
 net::ModelSpec AtariSpec();
-inline constexpr double kWantedInProducts = 0.6;  // share of its time
+// The net of bench/minatar.toml: Breakout's 10 x 10 x 4, hidden [128], 6 actions.
+net::ModelSpec MinatarSpec();
 
 }  // namespace starling::bench

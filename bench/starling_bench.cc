@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -56,15 +57,29 @@ constexpr Figure kFigures[] = {
     {"large", MeasureLarge},
     {"long", MeasureLong},
     {"kernels", MeasureKernels},
-    {"gpu", MeasureGpu},
+    {"gpu-limits", MeasureGpuLimits},
+    {"gpu-games", MeasureGpuGames},
+    {"gpu-actors", MeasureGpuActors},
+    {"gpu-products", MeasureGpuProducts},
+    {"gpu-training", MeasureGpuTraining},
     {"ladder", MeasureLadder},
     {"envs", MeasureEnvs},
 };
 
+constexpr std::string_view kGpu = "gpu";  // names all figures that begin with it
+
 std::vector<std::string> Names() {
   std::vector<std::string> names;
   for (const Figure& figure : kFigures) names.emplace_back(figure.name);
+  names.emplace_back(kGpu);
   return names;
+}
+
+bool IsOfGpu(const Figure& figure) { return std::string_view(figure.name).starts_with(kGpu); }
+
+bool IsChosen(const Figure& figure, const std::vector<std::string>& only) {
+  return only.empty() || std::ranges::count(only, figure.name) > 0 ||
+         (IsOfGpu(figure) && std::ranges::count(only, kGpu) > 0);
 }
 
 // A private directory.
@@ -131,16 +146,16 @@ int Run(const Options& options) {
                   .stop_fd = stop_fd,
                   .quick = options.quick};
   std::vector<NamedResult> results;
-  bool broken = false;
+  bool broken = false, asks_gpu = false;
   for (const Figure& figure : kFigures) {
-    if (!options.only.empty() && std::ranges::count(options.only, figure.name) == 0) continue;
+    if (!IsChosen(figure, options.only)) continue;
+    asks_gpu = asks_gpu || IsOfGpu(figure);
     results.push_back({figure.name, Measure(figure, site)});
     broken = broken || results.back().result.broken;
     if (const std::string& svg = results.back().result.picture; options.pictures && !svg.empty()) {
       WriteFileAtomically(*options.pictures / fmt::format("{}.svg", figure.name), svg);
     }
   }
-  const bool asks_gpu = options.only.empty() || std::ranges::count(options.only, "gpu") > 0;
   const std::string hardware = doctor::HardwareLine(asks_gpu), command = CommandOf(options);
   const std::string json = ToJson(results, hardware, command, options.quick);
   const bool instead = options.json && options.json->empty();

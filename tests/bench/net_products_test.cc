@@ -15,12 +15,8 @@ double Sum(const std::vector<Product>& products) {
 
 // Every op of the net is among them, once for each time that it is called.
 TEST(NetProductsTest, TheirWorkIsThatOfTheNet) {
-  const net::ModelSpec minatar{.kind = NetKind::kMinatar,
-                               .hidden = {128, 32},
-                               .height = 10,
-                               .width = 10,
-                               .channels = 4,
-                               .actions = ActionSpace::Choice(6)};
+  net::ModelSpec minatar = MinatarSpec();
+  minatar.hidden = {128, 32};
   for (const net::ModelSpec& spec : {AtariSpec(), minatar}) {
     const Flops flops = FlopsOf(spec);
     EXPECT_EQ(Sum(ProductsOf(spec, 1, 1)), flops.forward + flops.backward) << NameOf(spec.kind);

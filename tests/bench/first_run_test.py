@@ -1,0 +1,305 @@
+"""scripts/gpu-first-run on a machine without a GPU: stand-ins for the programs.
+
+Needs Python's standard library only."""
+import contextlib
+import io
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+from unittest import mock
+
+sys.dont_write_bytecode = True
+BENCH = Path(__file__).resolve().parents[2] / "bench" / "first_run"
+sys.path.insert(0, str(BENCH))
+
+import gpu_first_run
+import runner
+import stages
+from predicted import PREDICTED, WANTED
+
+GPU = {"name": "A GPU", "memory_bytes": 80_000_000_000, "compute_capability": "9.0"}
+MACHINE = {"processor": "A processor", "cores": 16, "program": "starling 0.1.0", "driver": "13",
+           "gpus": [GPU], "why_no_gpu": ""}
+
+
+def check(kind, what, **more):
+    return {"kind": kind, "device": "cuda", "what": what, "ok": True, "text": "", "problem": "",
+            **more}
+
+
+CHECKS = [check("ops", "loss"), check("games", "catch"), check("rollouts", "a net, twice")]
+BENCHES = {
+    "gpu-limits": {"copy": {"gb_s": 4000}, "up": {"us": 25}, "node": {"us": 1.25}},
+    "gpu-games": {"catch": {"ns": 0.5, "envs": 16384}},
+    "gpu-actors": {"f32": {"4096x5": {"steps_per_second": 12e6, "busy": 0.7}}},
+    "gpu-products": {"atari_f32": {"share": 0.6, "flops": 1e9, "whole_us": 100}},
+}
+
+# What it answers is in answers.json beside it.
+STARLING = """#!{python}
+import json, pathlib, sys, time
+answers = json.loads((pathlib.Path(__file__).parent / "answers.json").read_text())
+if "doctor" in sys.argv:
+    print(answers["doctor"])
+    sys.exit(answers["doctor_status"])
+run_dir = pathlib.Path(sys.argv[sys.argv.index("--run-dir") + 1])
+run_dir.mkdir()
+weights = answers["weights"][run_dir.name == "bits-2"].encode()
+(run_dir / "end.safetensors").write_bytes((2).to_bytes(8, "little") + b"{{}}" + weights)
+summary = {{"steps_per_second": 6e6, "mean_return": answers["mean_return"],
+           "bottleneck": "the host", "final_checkpoint": "end.safetensors"}}
+(run_dir / "summary.json").write_text(json.dumps(summary))
+(run_dir / "metrics.jsonl").write_text("".join(json.dumps(line) + "\\n" for line in [
+    {{"seconds": 1, "mean_return": None}}, {{"seconds": 5, "mean_return": answers["mean_return"]}}]))
+"""
+
+BENCH_PROGRAM = """#!{python}
+import json, pathlib, sys
+answers = json.loads((pathlib.Path(__file__).parent / "answers.json").read_text())
+name, path = sys.argv[1], pathlib.Path(sys.argv[sys.argv.index("--json") + 1])
+path.write_text(json.dumps({{"figures": {{name: answers["benches"][name]}}}}))
+"""
+
+TOOL = """#!{python}
+print('''{text}''')
+"""
+
+
+class FirstRunTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.root = Path(scratch.name)
+        self.out = self.root / "out"
+        self.bin = self.root / "bin"
+        self.bin.mkdir()
+        self.program("starling", STARLING)
+        self.program("starling-bench", BENCH_PROGRAM)
+        self.answer()
+        # Tools of the machine are not asked.
+        path = mock.patch.dict(os.environ, PATH=str(self.bin) + ":" + os.environ["PATH"])
+        path.start()
+        self.addCleanup(path.stop)
+
+    def program(self, name, source, **values):
+        path = self.bin / name
+        path.write_text(source.format(python=sys.executable, **values))
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+    def answer(self, machine=None, checks=None, status=0, **more):
+        answers = {"doctor": json.dumps({"machine": machine or MACHINE,
+                                         "checks": CHECKS if checks is None else checks}),
+                   "doctor_status": status, "weights": ["same", "same"], "mean_return": 50.0,
+                   "benches": BENCHES}
+        (self.bin / "answers.json").write_text(json.dumps({**answers, **more}))
+
+    def main(self, *words, use=None):
+        """Returns the exit status, and what was written to standard output and standard error."""
+        out, err = io.StringIO(), io.StringIO()
+        before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            status = gpu_first_run.main(["--out", str(self.out), *words], self.root, use)
+        signal.signal(signal.SIGINT, before[0])
+        signal.signal(signal.SIGTERM, before[1])
+        return status, out.getvalue(), err.getvalue()
+
+    def report(self):
+        return json.loads((self.out / "first-run.json").read_text())
+
+    def run_stage(self, run, limit_s=600):
+        """The entry of the report of one stage."""
+        self.main(use=[runner.Stage("a stage", limit_s, run)])
+        return self.report()["stages"][0]
+
+    # ---- What keeps it from beginning
+
+    def test_without_a_gpu_it_says_so_and_ends_with_2(self):
+        self.answer(machine={**MACHINE, "gpus": [], "why_no_gpu": "no driver: install one"})
+        status, _, err = self.main()
+        self.assertEqual(status, 2)
+        self.assertIn("no driver: install one", err)
+        self.assertFalse(self.out.exists())
+
+    def test_without_programs_it_names_the_build(self):
+        (self.bin / "starling-bench").unlink()
+        status, _, err = self.main()
+        self.assertEqual(status, 2)
+        self.assertIn("run scripts/build release", err)
+
+    def test_it_overwrites_no_results(self):
+        self.out.mkdir()
+        (self.out / "first-run.json").write_text("{}")
+        status, _, err = self.main()
+        self.assertEqual(status, 2)
+        self.assertIn("is not an empty directory", err)
+        self.assertEqual((self.out / "first-run.json").read_text(), "{}")
+
+    def test_a_program_that_does_not_start_is_named(self):
+        self.program("starling", "#!{python}\nimport sys\nsys.exit('no libzmq')\n")
+        status, _, err = self.main()
+        self.assertEqual(status, 2)
+        self.assertIn("no libzmq", err)
+
+    # ---- A whole run
+
+    def test_every_stage_has_an_entry_and_predictions_stand_beside_figures(self):
+        for name in ("compute-sanitizer", "ncu", "nvidia-smi"):
+            self.program(name, TOOL, text="ERROR SUMMARY: 0 errors\nRACECHECK SUMMARY: 0 hazards "
+                         'displayed\n"ID","Kernel"\n"1","Step"')
+        status, out, _ = self.main()
+        report = self.report()
+        entries = {entry["name"]: entry for entry in report["stages"]}
+        self.assertEqual(list(entries), [stage.name for stage in stages.STAGES])
+        self.assertEqual({name: entry["status"] for name, entry in entries.items()},
+                         {name: "unavailable" if name == "each gpu" else "ok" for name in entries})
+        self.assertEqual(status, 0)
+        f32 = entries["actors"]["figures"][0]
+        self.assertEqual(f32["measured"], "12.00 million steps/s, the GPU busy 70 %")
+        self.assertEqual(f32["predicted"], PREDICTED["actors", "f32 4096x5"])
+        self.assertEqual(f32["wanted"], WANTED["actors", "f32 4096x5"])
+        self.assertIn("(predicted 9–16 million steps/s, wanted ≥ 10 million)", out)
+        self.assertIn("mean return 40 after: 5.0 s", out)
+
+    def test_what_is_predicted_is_a_row_of_a_stage(self):
+        names = {stage.name for stage in stages.STAGES}
+        for stage, _ in list(PREDICTED) + list(WANTED):
+            self.assertIn(stage, names)
+
+    # ---- What is wrong
+
+    def test_a_check_that_disagrees_is_named(self):
+        bad = check("games", "minatar/asterix", ok=False, text="step 3: env 7")
+        self.answer(checks=CHECKS + [bad], status=1)
+        entry = self.run_stage(stages.doctor())
+        self.assertEqual(entry["status"], "failed")
+        self.assertEqual(entry["why"], "games: cuda: minatar/asterix: step 3: env 7")
+        self.assertEqual(entry["figures"][1]["measured"], "1 of 2 agree")
+
+    def test_checks_that_left_the_gpu_out_are_a_failure(self):
+        self.answer(checks=CHECKS[:2] + [check("rollouts", "a net, twice", device="cpu")])
+        entry = self.run_stage(stages.doctor())
+        self.assertEqual(entry["status"], "failed")
+        self.assertEqual(entry["why"], "no rollouts were checked on the GPU")
+
+    def test_a_doctor_that_aborts_is_a_failure(self):
+        self.program("starling", "#!{python}\nimport sys\n"
+                     "if '--gpu' in sys.argv: sys.exit('CHECK failed')\n"
+                     "print('" + json.dumps({"machine": MACHINE}).replace("{", "{{")
+                     .replace("}", "}}") + "')\n")
+        entry = self.run_stage(stages.doctor())
+        self.assertEqual(entry["status"], "failed")
+        self.assertIn("CHECK failed", entry["why"])
+
+    def test_a_figure_that_was_not_measured_is_a_failure(self):
+        self.answer(benches={"gpu-games": {"catch": {"not_measured": "it failed"}}})
+        entry = self.run_stage(stages.bench("games", "gpu-games", stages.of_games))
+        self.assertEqual(entry["status"], "failed")
+        self.assertEqual(entry["why"], "catch: it failed")
+
+    def test_other_bits_are_a_failure(self):
+        self.answer(weights=["these", "those"])
+        entry = self.run_stage(stages.same_bits)
+        self.assertEqual(entry["status"], "failed")
+        self.assertIn("other weights", entry["why"])
+
+    def test_training_that_learns_nothing_is_a_failure(self):
+        self.answer(mean_return=3.0)
+        self.assertEqual(self.run_stage(stages.training)["status"], "failed")
+
+    def test_what_a_sanitizer_says(self):
+        for text, status in (("ERROR SUMMARY: 0 errors", "ok"),
+                             ("ERROR SUMMARY: 2 errors", "failed"),
+                             ("RACECHECK SUMMARY: 1 hazards displayed", "failed"),
+                             ("Error: not permitted here", "unavailable")):
+            self.program("compute-sanitizer", TOOL, text=text)
+            with self.subTest(text), tempfile.TemporaryDirectory() as out:
+                self.out = Path(out) / "out"
+                entry = self.run_stage(stages.sanitizer("memcheck", "ops"))
+                self.assertEqual(entry["status"], status)
+                if status == "unavailable":
+                    self.assertIn("not permitted here", entry["why"])
+
+    def test_a_tool_that_is_not_there_is_unavailable(self):
+        with mock.patch("shutil.which", return_value=None):
+            entry = self.run_stage(stages.profile)
+        self.assertEqual(entry["status"], "unavailable")
+        self.assertIn("there is no ncu", entry["why"])
+
+    # ---- Time
+
+    def test_a_stage_is_cut_with_all_its_processes(self):
+        # The command has a child that outlives it.
+        child = f"{sys.executable} -c 'import time; time.sleep(600)'"
+
+        def hangs(run):
+            process = run.start("sh", "-c", f"{child} & echo $! > {self.root}/pid; wait")
+            while not (self.root / "pid").exists() or not (self.root / "pid").read_text():
+                time.sleep(0.01)
+            run.deadline = time.monotonic()
+            run.finish(process)
+
+        self.main(use=[runner.Stage("hangs", 600, hangs),
+                       runner.Stage("next", 600, lambda run: runner.Result())])
+        first, second = self.report()["stages"]
+        self.assertEqual((first["status"], second["status"]), ("timed out", "ok"))
+        pid = int((self.root / "pid").read_text())
+        self.assertFalse(is_running(pid))
+
+    def test_without_budget_the_rest_is_skipped(self):
+        status, _, _ = self.main("--budget", "0")
+        self.assertEqual({entry["status"] for entry in self.report()["stages"]}, {"skipped"})
+        self.assertEqual(status, 1)
+
+    def test_the_report_is_whole_before_a_stage_ends(self):
+        seen = []
+
+        def looks(_):
+            seen.extend(self.report()["stages"])
+            return runner.Result()
+
+        self.main(use=[runner.Stage("first", 600, lambda run: runner.Result()),
+                       runner.Stage("looks", 600, looks)])
+        self.assertEqual([entry["status"] for entry in seen], ["ok", "running"])
+
+    def test_a_signal_ends_it_and_keeps_the_report(self):
+        self.program("starling-bench", "#!{python}\nimport time\ntime.sleep(600)\n")
+        script = (f"import sys; sys.path.insert(0, {str(BENCH)!r})\n"
+                  "import gpu_first_run, stages, pathlib\n"
+                  "use = [stage for stage in stages.STAGES if stage.name in ('doctor', 'limits')]\n"
+                  f"sys.exit(gpu_first_run.main(['--out', {str(self.out)!r}], "
+                  f"pathlib.Path({str(self.root)!r}), use))\n")
+        with subprocess.Popen([sys.executable, "-B", "-c", script],
+                              stdout=subprocess.PIPE, text=True) as process:
+            for line in process.stdout:
+                if "== limits" in line:
+                    break
+            process.send_signal(signal.SIGTERM)
+            rest = process.stdout.read()
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+        self.assertIn("first-run.json has what was done", rest)
+        self.assertEqual([entry["status"] for entry in self.report()["stages"]],
+                         ["ok", "interrupted"])
+
+
+def is_running(pid):
+    """Whether the process is there and is no zombie; a killed one may take a moment to go."""
+    for _ in range(600):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return False
+        if state == "Z":
+            return False
+        time.sleep(0.01)
+    return True
+
+
+if __name__ == "__main__":
+    unittest.main()
