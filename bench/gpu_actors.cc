@@ -36,10 +36,11 @@ void AddActors(GpuRows& rows, const std::string& key, const std::string& what,
         if (speed.steps_per_second <= best) continue;
         best = speed.steps_per_second;
         row.measured = fmt::format("{} steps/s: {}", Rounded(best), one.what);
-      } catch (const UserError& error) {
+      } catch (const std::exception& error) {  // such as no room on it; the others are measured
         rows.details() +=
             Line({one.what, fmt::format("not measured: {}", error.what()), "", "", "", ""});
         json[one.key] = {{"not_measured", error.what()}};
+        if (dynamic_cast<const UserError*>(&error) == nullptr) rows.Broken(error);
       }
     }
     if (wanted > 0) row.holds = rows.site().Judged(best >= wanted);

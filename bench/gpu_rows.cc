@@ -5,7 +5,7 @@
 namespace starling::bench {
 namespace {
 
-// "NVIDIA H100, compute capability 9.0, 132 multiprocessors, 80 GiB", or "GPU: none, ...".
+// "NVIDIA H100, compute capability 9.0, 132 multiprocessors, 80 GiB", or why there is none.
 std::string NameOf(const GpuSearch& found) {
   if (found.gpus.empty()) return "GPU: " + found.why_none;
   const GpuInfo& gpu = found.gpus[0];
@@ -16,20 +16,16 @@ std::string NameOf(const GpuSearch& found) {
 
 }  // namespace
 
-GpuRows::GpuRows(const Site& site)
-    : site_(site),
-      why_none_(FindGpus().why_none),
-      result_{.details = NameOf(FindGpus()) + ".\n\n"} {}
+GpuRows::GpuRows(const Site& site, const GpuSearch& found)
+    : site_(site), why_none_(found.why_none), result_{.details = NameOf(found) + ".\n\n"} {}
 
-void GpuRows::Failed(Row& row, const std::exception& error) {
+void GpuRows::Broken(const std::exception& error) {
   Tell(error.what());
-  row.holds = false;
   result_.broken = true;
 }
 
 void GpuRows::NotMeasured(const std::string& key, const std::string& why, Row& row) {
   row.measured = "not measured: " + (why == why_none_ ? "no GPU (see below)" : why);
-  if (!result_.broken) row.holds.reset();
   result_.json[key] = {{"not_measured", why}};
 }
 

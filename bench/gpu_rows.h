@@ -16,7 +16,7 @@ namespace starling::bench {
 class GpuRows {
  public:
   // The details begin with the GPU, or why there is none.
-  explicit GpuRows(const Site& site);
+  explicit GpuRows(const Site& site) : GpuRows(site, FindGpus()) {}
 
   const Site& site() const { return site_; }
   bool has_gpu() const { return why_none_.empty(); }
@@ -31,18 +31,22 @@ class GpuRows {
     } catch (const Interrupted&) {
       throw;
     } catch (const UserError& error) {  // such as no room on it
+      row.holds.reset();
       why = error.what();
     } catch (const std::exception& error) {
-      Failed(row, error);
-      why = "it failed";
+      Broken(error);
+      row.holds = false;
+      why = error.what();
     }
     if (!why.empty()) NotMeasured(key, why, row);
     result_.rows.push_back(std::move(row));
   }
+  // Something failed that must not: the figure says so, and goes on.
+  void Broken(const std::exception& error);
   Result Take() { return std::move(result_); }
 
  private:
-  void Failed(Row& row, const std::exception& error);
+  GpuRows(const Site& site, const GpuSearch& found);
   void NotMeasured(const std::string& key, const std::string& why, Row& row);
 
   const Site& site_;

@@ -1,4 +1,4 @@
-// A GPU that measures how long it works on repeated work, beside the gaps in which it has none.
+// A GPU that measures the time of its repeated work, with the launches.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,6 @@ class TimedGpu final : public Gpu {
  public:
   TimedGpu(std::unique_ptr<Gpu> gpu, std::unique_ptr<Stopwatch> watch)
       : gpu_(std::move(gpu)), watch_(std::move(watch)) {}
-  ~TimedGpu() override = default;
 
   const GpuInfo& info() const override { return gpu_->info(); }
   Memory& memory() override { return gpu_->memory(); }

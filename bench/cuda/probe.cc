@@ -59,6 +59,7 @@ Probe CudaProbe() {
                 while (status == cudaErrorNotReady) {
                   status = cudaStreamQuery(static_cast<cudaStream_t>(gpu.stream()));
                 }
+                cudaGetLastError();  // "not ready" is no error for the next wait
                 Check(status, "computing");
               }};
 }

@@ -1,23 +1,30 @@
-"""scripts/gpu-first-run --out DIR [--budget SECONDS]: what a GPU has to be asked, in one call.
+"""scripts/gpu-first-run --out DIR [--budget SECONDS]: checks and measures a GPU in one call.
 
 Checks the GPU and measures it, stage after stage, each under a time limit and all under the budget.
-DIR/first-run.json is whole after every stage, so a run that is cut keeps what it has; DIR has a log
-of each stage. Needs Python 3.9 alone, and the programs of a package or of a build. Ends with 0 if
-every stage was done and nothing is wrong, with 1 if not, with 2 without a GPU.
+DIR/first-run.json is whole after every stage, so a run that is cut keeps what it has; DIR also has
+what the commands of each stage printed. Needs Python 3.9 alone, and the programs of a package or of
+a build; compute-sanitizer and ncu are the machine's. Ends with 0 if nothing is wrong and no stage
+was cut (one that this machine cannot do is "unavailable"), with 1 if not, with 2 if it could not
+begin, above all without a GPU.
 """
 import argparse
 import json
 import os
 import signal
-import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import runner
-from stages import STAGES
+from stages import STAGES, machine_of
 
 ROOT = Path(__file__).resolve().parents[2]
+START_S = 60  # for the first question
+
+
+class CannotBegin(Exception):
+    """A sentence."""
 
 
 def programs_of(root):
@@ -25,26 +32,65 @@ def programs_of(root):
     for directory in (root / "bin", root / "build" / "release" / "bin"):
         if (directory / "starling").exists() and (directory / "starling-bench").exists():
             return directory
-    return None
+    raise CannotBegin(f"there are no programs in {root}/bin or {root}/build/release/bin: "
+                      "run scripts/build release")
 
 
-def why_no_gpu(programs):
-    """Why no GPU can be used, or ""."""
-    done = subprocess.run([programs / "starling", "doctor", "--json", "--only", "ops: cpu: loss"],
-                          stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=120)
+def make_empty(directory):
+    """Makes a directory for the results, so that none are lost."""
     try:
-        machine = json.loads(done.stdout)["machine"]
-    except (ValueError, KeyError):
-        return done.stderr.decode(errors="replace").strip() or "starling doctor says nothing"
-    return "" if machine["gpus"] else machine["why_no_gpu"]
+        directory.mkdir(parents=True, exist_ok=True)
+        if any(directory.iterdir()):
+            raise CannotBegin(f"{directory} is not empty: choose another --out, so that no results "
+                              "are lost")
+    except OSError as why:
+        raise CannotBegin(f"{directory} cannot be the directory of results ({why.strerror}): "
+                          "choose another --out") from None
+    return directory.resolve()
 
 
-def say(line):
-    print(line, flush=True)
+def ask_machine(root, programs, signals):
+    """Asks doctor for the machine. Throws CannotBegin without a GPU."""
+    with tempfile.TemporaryDirectory() as scratch:
+        run = runner.Run(root, programs, scratch)
+        run.signals = signals
+        run.begin("start", time.monotonic() + START_S)
+        try:
+            machine = machine_of(run)
+        except runner.TimedOut:
+            raise CannotBegin(f"starling doctor has not found the GPUs in {START_S} s") from None
+        except (runner.Failed, OSError) as why:
+            raise CannotBegin(str(why)) from None
+    if not machine["gpus"]:
+        raise CannotBegin(f"nothing is measured: {machine['why_no_gpu']}")
+    return machine
 
 
-def on_signal(number, _):
-    raise runner.Interrupted(number)
+class Output:
+    """Standard output, and the report in a file. What cannot be written is said once: the stages
+    go on, and the other of the two may still have their results."""
+
+    def __init__(self, path):
+        self.path, self.told = path, False
+
+    def say(self, line):
+        try:
+            print(line, flush=True)
+        except OSError:  # nobody reads it any more
+            sys.stdout = open(os.devnull, "w")
+
+    def keep(self, report):
+        try:
+            scratch = self.path.with_suffix(".new")
+            with open(scratch, "w") as file:
+                file.write(json.dumps(report, indent=1) + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(scratch, self.path)
+        except OSError as why:
+            if not self.told:
+                self.say(f"{self.path} cannot be written ({why.strerror}): the stages go on")
+            self.told = True
 
 
 def arguments(words):
@@ -59,42 +105,36 @@ def arguments(words):
 
 
 def main(words=None, root=ROOT, stages=None):
+    end = time.monotonic()
     options = arguments(words)
-    programs = programs_of(root)
-    if programs is None:
-        print(f"gpu-first-run: there are no programs in {root}/bin or {root}/build/release/bin: "
-              "run scripts/build release", file=sys.stderr)
+    end += options.budget
+    signals = []
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda its, _: signals.append(its))
+    try:
+        programs = programs_of(root)
+        machine = ask_machine(root, programs, signals)
+        out = make_empty(options.out)
+    except CannotBegin as why:
+        print(f"gpu-first-run: {why}", file=sys.stderr)
         return 2
-    if options.out.exists() and (not options.out.is_dir() or any(options.out.iterdir())):
-        print(f"gpu-first-run: {options.out} is not an empty directory: choose another --out, "
-              "so that no results are lost", file=sys.stderr)
-        return 2
-    why = why_no_gpu(programs)
-    if why:
-        print(f"gpu-first-run: nothing is measured: {why}", file=sys.stderr)
-        return 2
+    except runner.Interrupted as interrupted:
+        return 128 + interrupted.args[0]
 
-    options.out.mkdir(parents=True, exist_ok=True)
-    out = options.out.resolve()
+    run = runner.Run(root, programs, out)
+    run.signals, run.machine = signals, machine
     report = {"begun": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
               "budget_s": options.budget, "stages": []}
-
-    def keep(report):
-        runner.write_atomically(out / "first-run.json", json.dumps(report, indent=1) + "\n")
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, on_signal)
+    output = Output(out / "first-run.json")
     try:
-        whole = runner.run_stages(STAGES if stages is None else stages,
-                                  runner.Run(root, programs, out), options.budget, report, keep,
-                                  say)
+        whole = runner.run_stages(STAGES if stages is None else stages, run, end, report,
+                                  output.keep, output.say)
     except runner.Interrupted as interrupted:
-        say(f"interrupted; {out}/first-run.json has what was done")
+        output.say(f"interrupted; {output.path} has what was done")
         return 128 + interrupted.args[0]
-    say(f"{out}/first-run.json")
+    output.say(str(output.path))
     return 0 if whole else 1
 
 
 if __name__ == "__main__":
-    os.umask(0o022)
     sys.exit(main())

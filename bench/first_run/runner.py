@@ -1,15 +1,18 @@
 """Runs stages under a budget and keeps a report, which is whole after every stage.
 
-A stage is a function that takes a Run and returns a Result. Its commands end with it: at the end of
-its time they are killed with all their children.
+A stage is a function that takes a Run and returns a Result. At the end of its time its command is
+ended with its group; the children of `starling` in other groups end with it.
 """
 import dataclasses
-import json
 import os
+import re
 import signal
 import subprocess
 import time
 from pathlib import Path
+
+PATIENCE_S = 5  # from a signal to the next one, and to giving up
+SLICE_S = 0.2   # between two looks at the time and at signals
 
 
 class TimedOut(Exception):
@@ -22,6 +25,10 @@ class Unavailable(Exception):
 
 class Failed(Exception):
     """The stage found something wrong; the text says what."""
+
+
+class Interrupted(Exception):
+    """A signal came; the argument is its number."""
 
 
 @dataclasses.dataclass
@@ -47,8 +54,9 @@ class Stage:
     run: object     # Run -> Result
 
 
-class Interrupted(Exception):
-    """A signal came; the argument is its number."""
+def last_line(text):
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1].strip() if lines else ""
 
 
 class Run:
@@ -56,114 +64,129 @@ class Run:
 
     def __init__(self, root, programs, out):
         self.root, self.programs, self.out = Path(root), Path(programs), Path(out)
-        self.deadline = float("inf")
-        self.stage = ""
+        self.machine = None  # doctor's
+        self.begin("start", float("inf"))
+        self.signals = []    # numbers of those that came
+
+    def begin(self, stage, deadline):
+        self.stage, self.deadline = stage, deadline
 
     def left(self):
         return self.deadline - time.monotonic()
 
+    def stop_if_asked(self):
+        if self.signals:
+            raise Interrupted(self.signals[0])
+
+    def path(self, ending):
+        """STAGE.out has what the stage's commands print, STAGE.log what they say on standard
+        error."""
+        return self.out / (re.sub(r"\W+", "-", self.stage) + ending)
+
     def start(self, *words, env=None):
-        """Starts a command as the leader of a group; its output goes to STAGE.log."""
-        log = open(self.out / f"{self.stage}.log", "ab")
-        with log:
+        """Starts a command as the leader of a group."""
+        with open(self.path(".out"), "ab") as out, open(self.path(".log"), "ab") as log:
             log.write(("+ " + " ".join(map(str, words)) + "\n").encode())
             log.flush()
-            return subprocess.Popen(
-                [str(word) for word in words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                stderr=log, cwd=self.out, start_new_session=True, env=dict(os.environ, **(env or {})))
+            process = subprocess.Popen(
+                [str(word) for word in words], stdin=subprocess.DEVNULL, stdout=out, stderr=log,
+                cwd=self.out, start_new_session=True, env={**os.environ, **(env or {})})
+            process.begins_at = out.tell()
+            return process
 
     def finish(self, process):
-        """Waits for a command of start(). Returns its exit status and standard output. Throws
-        TimedOut, and ends the command, if the stage has no time left."""
+        """Waits for a command of start(). Returns its exit status and what it printed. Throws
+        TimedOut or Interrupted, after it has ended the command."""
         try:
-            text, _ = process.communicate(timeout=max(0, self.left()))
-        except subprocess.TimeoutExpired:
-            self.end(process)
-            raise TimedOut() from None
+            while True:
+                self.stop_if_asked()
+                if self.left() <= 0:
+                    raise TimedOut()
+                try:
+                    status = process.wait(min(SLICE_S, max(self.left(), 0)))
+                    break
+                except subprocess.TimeoutExpired:
+                    continue
         except BaseException:
-            self.end(process)
+            end_group(process)
             raise
-        with open(self.out / f"{self.stage}.log", "ab") as log:
-            log.write(text)
-        return process.returncode, text.decode(errors="replace")
+        printed = self.path(".out").read_bytes()[process.begins_at:]
+        return status, printed.decode(errors="replace")
 
     def command(self, *words, env=None):
         return self.finish(self.start(*words, env=env))
 
-    def log_tail(self):
-        """The last line that the stage's commands wrote."""
-        path = self.out / f"{self.stage}.log"
+    def said(self):
+        """What the stage's commands said on standard error."""
+        path = self.path(".log")
         text = path.read_text(errors="replace") if path.exists() else ""
-        lines = [line for line in text.splitlines() if line.strip()]
-        return lines[-1] if lines else ""
+        return "".join(line for line in text.splitlines(True) if not line.startswith("+ "))
 
-    @staticmethod
-    def end(process):
-        for number, patience_s in ((signal.SIGTERM, 5), (signal.SIGKILL, None)):
-            try:
-                os.killpg(process.pid, number)
-            except ProcessLookupError:
-                pass
-            try:
-                process.communicate(timeout=patience_s)
-                return
-            except subprocess.TimeoutExpired:
-                continue
+
+def end_group(process):
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+        except (ProcessLookupError, PermissionError):
+            pass
+        try:
+            process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            pass  # in the driver, it may take its time to die
 
 
 def outcome_of(run, stage):
     """Runs a stage. Returns its entry in the report."""
     try:
         result = stage.run(run)
-        entry = {"status": "failed" if result.wrong else "ok", "why": result.wrong,
-                 "figures": [dataclasses.asdict(figure) for figure in result.figures]}
-        if result.numbers is not None:
-            entry["numbers"] = result.numbers
-        return entry
+    except Interrupted:
+        raise
     except TimedOut:
-        return {"status": "timed out", "why": "cut at the end of its time", "figures": []}
+        return {"status": "timed out", "why": "cut at the end of its time"}
     except Unavailable as why:
-        return {"status": "unavailable", "why": str(why), "figures": []}
-    except (Failed, OSError, ValueError, KeyError, TypeError, AttributeError) as why:
-        text = str(why) if isinstance(why, Failed) else f"{type(why).__name__}: {why}"
-        return {"status": "failed", "why": text, "figures": []}
+        return {"status": "unavailable", "why": str(why)}
+    except Failed as why:
+        return {"status": "failed", "why": str(why)}
+    except Exception as why:  # an answer that is not as expected: the other stages go on
+        return {"status": "failed", "why": f"{type(why).__name__}: {why}; {last_line(run.said())}"}
+    entry = {"status": "failed" if result.wrong else "ok", "why": result.wrong,
+             "figures": [dataclasses.asdict(figure) for figure in result.figures]}
+    if result.numbers is not None:
+        entry["numbers"] = result.numbers
+    return entry
 
 
-def write_atomically(path, text):
-    scratch = path.with_name(path.name + ".new")
-    with open(scratch, "w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(scratch, path)
+def lines_of(entry):
+    """A finished stage as text."""
+    yield "   " + ": ".join(filter(None, (entry["status"], entry["why"])))
+    for figure in entry["figures"]:
+        expected = [f"{name} {figure[name]}" for name in ("predicted", "wanted") if figure[name]]
+        more = f" ({', '.join(expected)})" if expected else ""
+        yield f"   {figure['what']}: {figure['measured']}{more}"
 
 
-def run_stages(stages, run, budget_s, report, keep, say):
-    """Runs the stages in order for `budget_s` in all, and calls keep(report) before and after each.
-    A stage without time is skipped. Returns whether none failed or was cut."""
-    end = time.monotonic() + budget_s
+def run_stages(stages, run, end, report, keep, say):
+    """Runs the stages in order until `end` (time.monotonic), and calls keep(report) before and
+    after each. A stage without time is skipped. Returns whether none failed and none was cut."""
     for stage in stages:
+        begin = time.monotonic()
         entry = {"name": stage.name, "status": "running", "why": "", "figures": []}
         report["stages"].append(entry)
-        run.stage = stage.name
-        begin = time.monotonic()
-        run.deadline = min(end, begin + stage.limit_s)
-        if run.left() <= 0:
-            entry.update(status="skipped", why="no time was left")
-        else:
-            try:
+        run.begin(stage.name, min(end, begin + stage.limit_s))
+        try:
+            run.stop_if_asked()
+            if run.left() <= 0:
+                entry.update(status="skipped", why="no time was left")
+            else:
                 keep(report)
                 say(f"== {stage.name}")
                 entry.update(outcome_of(run, stage))
-            except BaseException:
-                entry.update(status="interrupted", seconds=round(time.monotonic() - begin, 1))
-                keep(report)
-                raise
-        entry["seconds"] = round(time.monotonic() - begin, 1)
-        say("   " + ": ".join(filter(None, (entry["status"], entry["why"]))))
-        for figure in entry["figures"]:
-            expected = [f"{name} {figure[name]}" for name in ("predicted", "wanted") if figure[name]]
-            say(f"   {figure['what']}: {figure['measured']}" +
-                (f" ({', '.join(expected)})" if expected else ""))
-        keep(report)
+        except Interrupted:
+            entry["status"] = "interrupted"
+            raise
+        finally:
+            entry["seconds"] = round(time.monotonic() - begin, 1)
+            keep(report)
+        for line in lines_of(entry):
+            say(line)
     return all(entry["status"] in ("ok", "unavailable") for entry in report["stages"])

@@ -1,11 +1,11 @@
 """The stages of scripts/gpu-first-run."""
 import json
+import os
 import re
 import shutil
-from pathlib import Path
 
 from predicted import PREDICTED, WANTED
-from runner import Failed, Figure, Result, Stage, Unavailable
+from runner import Failed, Figure, Result, Stage, Unavailable, last_line
 
 
 def figure(stage, what, measured):
@@ -20,48 +20,55 @@ def starling(run, *words, env=None):
     return run.command(run.programs / "starling", *words, env=env)
 
 
-def checked(run, status, what):
-    if status != 0:
-        raise Failed(f"{what} ended with {status}: {run.log_tail()}")
-
-
 # ---- The machine, and whether it computes correctly
 
-def machine(run):
+def machine_of(run):
+    """What doctor says about the machine; without a check that takes time."""
     status, text = starling(run, "doctor", "--json", "--only", "ops: cpu: loss")
-    found = json.loads(text)["machine"]
+    try:
+        return json.loads(text)["machine"]
+    except (ValueError, KeyError):
+        raise Failed(f"starling doctor ended with {status}: {last_line(run.said())}") from None
+
+
+def machine(run):
+    found = run.machine
     figures = [Figure("processor", f"{found['processor']}, {found['cores']} cores"),
                Figure("program", found["program"]), Figure("driver", found["driver"])]
     for gpu in found["gpus"]:
         figures.append(Figure("GPU", f"{gpu['name']}, {gpu['memory_bytes'] / 1e9:.0f} GB, compute "
                               f"capability {gpu['compute_capability']}"))
-    if shutil.which("nvidia-smi"):
-        run.command("nvidia-smi", "-q")  # clocks and limits, for the log
-    return Result(figures, found, "" if status == 0 else "an op of the processor is wrong")
+    return Result(figures, found)
 
 
-def doctor(*words):
-    """Every check of the GPU: one that is not done, or is left out, is wrong."""
+def clocks(run):
+    """Clocks, temperatures and limits: in the stage's .out."""
+    if shutil.which("nvidia-smi") is None:
+        raise Unavailable("there is no nvidia-smi on PATH")
+    status, _ = run.command("nvidia-smi", "-q")
+    return Result(wrong="" if status == 0 else f"nvidia-smi ended with {status}")
+
+
+def doctor(limit_s, *words):
+    """Every check of the GPUs: one that is not done, or is left out, is wrong."""
     def stage(run):
-        status, text = starling(run, "doctor", "--json", "--gpu", *words)
+        status, text = starling(run, "doctor", "--json", "--gpu", "--limit", limit_s, *words)
         if not text.strip():
-            raise Failed(f"doctor ended with {status}: {run.log_tail()}")
+            raise Failed(f"doctor ended with {status}: {last_line(run.said())}")
         checks = json.loads(text)["checks"]
-        bad = [check for check in checks if not check["ok"]]
-        figures, missing = [], []
+        figures, wrong = [], []
         for kind in ("ops", "games", "rollouts"):
             its = [check for check in checks
                    if check["kind"] == kind and check["device"].startswith("cuda")]
             good = sum(check["ok"] for check in its)
             figures.append(Figure(f"{kind} on the GPU", f"{good} of {len(its)} agree"))
             if not its:
-                missing.append(kind)
-        names = [f"{check['kind']}: {check['device']}: {check['what']}: "
-                 f"{check['problem'] or check['text']}" for check in bad]
-        wrong = "; ".join(names + [f"no {kind} were checked on the GPU" for kind in missing])
+                wrong.append(f"no {kind} were checked on the GPU")
+        wrong += [f"{check['kind']}: {check['device']}: {check['what']}: "
+                  f"{check['problem'] or check['text']}" for check in checks if not check["ok"]]
         if status != 0 and not wrong:
-            wrong = f"doctor ended with {status}"
-        return Result(figures, checks, wrong)
+            wrong.append(f"doctor ended with {status}")
+        return Result(figures, checks, "; ".join(wrong))
     return stage
 
 
@@ -73,24 +80,57 @@ def tool(name):
     return found
 
 
+def small_checks(run, words, only):
+    """A tool over the checks of doctor, on one GPU, whose name contains `only`. Returns its exit
+    status and what both printed."""
+    first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
+    status, text = run.command(*words, run.programs / "starling", "doctor", "--gpu", "--limit",
+                               3600, "--only", only, env={"CUDA_VISIBLE_DEVICES": first})
+    return status, text + run.said()
+
+
+def why_tool_failed(name, status, text):
+    """An exception: a tool says why a machine forbids it in a line of its own."""
+    errors = re.findall(r"^=+ *(?:ERROR==|Error:?)(.*)", text, re.MULTILINE)
+    if errors:
+        return Unavailable(f"{name}: {errors[0].strip(' -')}")
+    return Failed(f"{name} ended with {status}: {last_line(text)}")
+
+
 def sanitizer(check, only):
-    """`compute-sanitizer --tool check` over the checks of doctor whose name contains `only`."""
+    """`compute-sanitizer --tool check` over small checks."""
     def stage(run):
-        status, text = run.command(
-            tool("compute-sanitizer"), "--tool", check, run.programs / "starling", "doctor",
-            "--gpu", "--limit", 3600, "--only", only)
-        summary = re.findall(r"ERROR SUMMARY: (\d+) error|RACECHECK SUMMARY: (\d+) hazard", text)
+        words = [tool("compute-sanitizer"), "--tool", check]
+        status, text = small_checks(run, words, only)
+        summary = re.findall(r"(?:ERROR SUMMARY: (\d+) errors?|RACECHECK SUMMARY: (\d+) hazards?"
+                             r" displayed.*)$", text, re.MULTILINE)
         if not summary:
-            raise Unavailable(f"compute-sanitizer ended with {status}: {run.log_tail()}")
+            raise why_tool_failed(words[0], status, text)
         found = sum(int(number) for pair in summary for number in pair if number)
-        agree = len(re.findall(r"^cuda\S*( \S+)? .* ok ", text, re.MULTILINE))
-        wrong = "" if found == 0 and status == 0 else run.log_tail()
+        lines = re.findall(r"^cuda .*", text, re.MULTILINE)
+        agree = sum(" ok " in line for line in lines if not line.startswith("cuda        start"))
+        wrong = [line for line in lines if " ok " not in line]
+        if found:
+            wrong.insert(0, f"{found} errors, see {run.path('.out').name}")
+        if status != 0 and not wrong:
+            wrong.append(f"it ended with {status}")
+        if not agree:
+            wrong.append("no check was done")
         return Result([Figure(f"errors of {check}", f"{found}, {agree} checks agree")],
-                      wrong=wrong)
+                      wrong="; ".join(wrong))
     return stage
 
 
 # ---- How fast it is
+
+def not_measured(numbers, name=""):
+    """What a figure of starling-bench could not measure, in the figure or in a group of it."""
+    if not isinstance(numbers, dict):
+        return []
+    if "not_measured" in numbers:
+        return [f"{name}: {numbers['not_measured']}"]
+    return [lack for key, row in numbers.items() for lack in not_measured(row, f"{name} {key}")]
+
 
 def bench(stage_name, name, read):
     """A figure of starling-bench; read(numbers) gives its rows as (what, measured)."""
@@ -98,14 +138,14 @@ def bench(stage_name, name, read):
         path = run.out / f"{name}.json"
         status, _ = run.command(run.programs / "starling-bench", name, "--root", run.root,
                                 "--json", path)
-        if not path.exists():
-            raise Failed(f"starling-bench {name} ended with {status}: {run.log_tail()}")
-        numbers = json.loads(path.read_text())["figures"][name]
-        rows = read(numbers)
-        lacks = [f"{key}: {row['not_measured']}" for key, row in numbers.items()
-                 if isinstance(row, dict) and "not_measured" in row]
-        wrong = "; ".join(lacks) or ("" if status == 0 else f"it ended with {status}")
-        return Result([figure(stage_name, *row) for row in rows], numbers, wrong)
+        numbers = json.loads(path.read_text())["figures"].get(name) if path.exists() else None
+        if numbers is None:
+            raise Failed(f"starling-bench {name} ended with {status}: {last_line(run.said())}")
+        lacks = not_measured(numbers)
+        if status != 0 and not lacks:
+            lacks.append(f"it ended with {status}: {last_line(run.said())}")
+        return Result([figure(stage_name, *row) for row in read(numbers)], numbers,
+                      "; ".join(lacks).strip())
     return stage
 
 
@@ -137,29 +177,29 @@ def of_products(numbers):
 
 
 def profile(run):
-    """Time and bound of the kernels of an unroll, as ncu sees them."""
-    status, text = run.command(
-        tool("ncu"), "--csv", "--launch-skip", 20, "--launch-count", 60, "--metrics",
-        "gpu__time_duration.sum,sm__throughput.avg.pct_of_peak_sustained_elapsed,"
-        "dram__throughput.avg.pct_of_peak_sustained_elapsed",
-        run.programs / "starling", "doctor", "--gpu", "--limit", 3600, "--only",
-        "rollouts: cuda: MinAtar net, twice")
+    """Time and bound of the kernels of an unroll, as ncu sees them. It leaves the clocks alone."""
+    words = [tool("ncu"), "--csv", "--clock-control", "none", "--launch-skip", 20,
+             "--launch-count", 60, "--metrics",
+             "gpu__time_duration.sum,sm__throughput.avg.pct_of_peak_sustained_elapsed,"
+             "dram__throughput.avg.pct_of_peak_sustained_elapsed"]
+    status, text = small_checks(run, words, SMALL_UNROLL)
     lines = [line for line in text.splitlines() if line.startswith('"')]
     if len(lines) < 2:
-        raise Unavailable(f"ncu ended with {status}: {run.log_tail()}")
-    return Result([Figure("metrics of kernels", f"{len(lines) - 1} in {run.stage}.log")],
-                  numbers=lines)
+        raise why_tool_failed(words[0], status, text)
+    return Result([Figure("metrics of kernels", f"{len(lines) - 1}, in {run.path('.out').name}")],
+                  lines)
 
 
 # ---- Training
 
-def train(run, name, *settings, env=None):
+def train(run, name, *settings):
     """Trains configs/breakout_gpu.toml to its end. Returns its summary and its metrics."""
     run_dir = run.out / name
     words = [word for setting in settings for word in ("--set", setting)]
     status, _ = starling(run, "train", run.root / "configs/breakout_gpu.toml", "--run-dir", run_dir,
-                         "--progress", "none", *words, env=env)
-    checked(run, status, f"training {name}")
+                         "--progress", "none", *words)
+    if status != 0:
+        raise Failed(f"training {name} ended with {status}: {last_line(run.said())}")
     summary = json.loads((run_dir / "summary.json").read_text())
     lines = (run_dir / "metrics.jsonl").read_text().splitlines()
     return summary, [json.loads(line) for line in lines]
@@ -171,7 +211,7 @@ def training(run):
     figures = [figure("training", "steps/s", millions(summary["steps_per_second"])),
                figure("training", "mean return 40 after",
                       f"{reached[0]:.1f} s" if reached else "never"),
-               Figure("mean return at the end", f"{summary['mean_return']:.1f}"),
+               Figure("mean return at the end", f"{summary['mean_return'] or 0:.1f}"),
                Figure("bottleneck", summary["bottleneck"])]
     return Result(figures, summary, "" if reached else "it did not learn: no mean return of 40")
 
@@ -201,20 +241,18 @@ def same_bits(run):
 
 def each_gpu(run):
     """With several GPUs: one actor on each."""
-    _, text = starling(run, "doctor", "--json", "--only", "ops: cpu: loss")
-    gpus = json.loads(text)["machine"]["gpus"]
-    if len(gpus) < 2:
+    gpus = len(run.machine["gpus"])
+    if gpus < 2:
         raise Unavailable("there is one GPU")
-    summary, _ = train(run, "each-gpu", f"actors.count={len(gpus)}",
-                       f"run.steps={40_000_000 * len(gpus)}")
-    return Result([Figure(f"steps/s, one actor on each of {len(gpus)}",
+    summary, _ = train(run, "each-gpu", f"actors.count={gpus}", f"run.steps={40_000_000 * gpus}")
+    return Result([Figure(f"steps/s, one actor on each of {gpus}",
                           millions(summary["steps_per_second"]))], summary)
 
 
 SMALL_UNROLL = "rollouts: cuda: MinAtar net, twice"
 STAGES = [
-    Stage("machine", 30, machine),
-    Stage("doctor", 90, doctor()),
+    Stage("machine", 10, machine),
+    Stage("doctor", 90, doctor(30)),
     Stage("limits", 30, bench("limits", "gpu-limits", of_limits)),
     Stage("games", 60, bench("games", "gpu-games", of_games)),
     Stage("actors", 120, bench("actors", "gpu-actors", of_actors)),
@@ -222,13 +260,14 @@ STAGES = [
     Stage("same bits", 60, same_bits),
     Stage("two actors", 60, two_actors),
     Stage("each gpu", 60, each_gpu),
+    Stage("products", 60, bench("products", "gpu-products", of_products)),
     Stage("memcheck", 60, sanitizer("memcheck", SMALL_UNROLL)),
     Stage("racecheck", 60, sanitizer("racecheck", SMALL_UNROLL)),
     Stage("synccheck", 60, sanitizer("synccheck", SMALL_UNROLL)),
     Stage("initcheck", 60, sanitizer("initcheck", SMALL_UNROLL)),
+    Stage("profile", 60, profile),
     Stage("memcheck of ops", 90, sanitizer("memcheck", "ops: cuda: ")),
     Stage("memcheck of games", 90, sanitizer("memcheck", "games: cuda: minatar")),
-    Stage("products", 60, bench("products", "gpu-products", of_products)),
-    Stage("profile", 60, profile),
-    Stage("doctor, full", 240, doctor("--full")),
+    Stage("clocks", 15, clocks),
+    Stage("doctor, full", 240, doctor(60, "--full")),
 ]

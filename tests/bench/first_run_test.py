@@ -5,6 +5,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -44,7 +45,7 @@ BENCHES = {
 
 # What it answers is in answers.json beside it.
 STARLING = """#!{python}
-import json, pathlib, sys, time
+import json, pathlib, sys
 answers = json.loads((pathlib.Path(__file__).parent / "answers.json").read_text())
 if "doctor" in sys.argv:
     print(answers["doctor"])
@@ -57,7 +58,8 @@ summary = {{"steps_per_second": 6e6, "mean_return": answers["mean_return"],
            "bottleneck": "the host", "final_checkpoint": "end.safetensors"}}
 (run_dir / "summary.json").write_text(json.dumps(summary))
 (run_dir / "metrics.jsonl").write_text("".join(json.dumps(line) + "\\n" for line in [
-    {{"seconds": 1, "mean_return": None}}, {{"seconds": 5, "mean_return": answers["mean_return"]}}]))
+    {{"seconds": 1, "mean_return": None}},
+    {{"seconds": 5, "mean_return": answers["mean_return"]}}]))
 """
 
 BENCH_PROGRAM = """#!{python}
@@ -71,6 +73,8 @@ TOOL = """#!{python}
 print('''{text}''')
 """
 
+AGREES = "cuda        MinAtar net, twice  ok 4 gradients, the same bits"
+
 
 class FirstRunTest(unittest.TestCase):
     def setUp(self):
@@ -83,7 +87,7 @@ class FirstRunTest(unittest.TestCase):
         self.program("starling", STARLING)
         self.program("starling-bench", BENCH_PROGRAM)
         self.answer()
-        # Tools of the machine are not asked.
+        # Tools of the machine are not asked: the stand-ins of a test come first.
         path = mock.patch.dict(os.environ, PATH=str(self.bin) + ":" + os.environ["PATH"])
         path.start()
         self.addCleanup(path.stop)
@@ -103,11 +107,14 @@ class FirstRunTest(unittest.TestCase):
     def main(self, *words, use=None):
         """Returns the exit status, and what was written to standard output and standard error."""
         out, err = io.StringIO(), io.StringIO()
-        before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            status = gpu_first_run.main(["--out", str(self.out), *words], self.root, use)
-        signal.signal(signal.SIGINT, before[0])
-        signal.signal(signal.SIGTERM, before[1])
+        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        before = {number: signal.getsignal(number) for number in numbers}
+        try:
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                status = gpu_first_run.main(["--out", str(self.out), *words], self.root, use)
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
         return status, out.getvalue(), err.getvalue()
 
     def report(self):
@@ -138,8 +145,14 @@ class FirstRunTest(unittest.TestCase):
         (self.out / "first-run.json").write_text("{}")
         status, _, err = self.main()
         self.assertEqual(status, 2)
-        self.assertIn("is not an empty directory", err)
+        self.assertIn("is not empty: choose another --out", err)
         self.assertEqual((self.out / "first-run.json").read_text(), "{}")
+
+    def test_a_place_that_cannot_be_is_named(self):
+        self.out.write_text("a file")
+        status, _, err = self.main()
+        self.assertEqual(status, 2)
+        self.assertIn("cannot be the directory of results", err)
 
     def test_a_program_that_does_not_start_is_named(self):
         self.program("starling", "#!{python}\nimport sys\nsys.exit('no libzmq')\n")
@@ -150,9 +163,9 @@ class FirstRunTest(unittest.TestCase):
     # ---- A whole run
 
     def test_every_stage_has_an_entry_and_predictions_stand_beside_figures(self):
-        for name in ("compute-sanitizer", "ncu", "nvidia-smi"):
-            self.program(name, TOOL, text="ERROR SUMMARY: 0 errors\nRACECHECK SUMMARY: 0 hazards "
-                         'displayed\n"ID","Kernel"\n"1","Step"')
+        self.program("compute-sanitizer", TOOL, text=f"{AGREES}\n========= ERROR SUMMARY: 0 errors")
+        self.program("ncu", TOOL, text='==PROF== Connected\n"ID","Kernel"\n"1","Step"')
+        self.program("nvidia-smi", TOOL, text="clocks")
         status, out, _ = self.main()
         report = self.report()
         entries = {entry["name"]: entry for entry in report["stages"]}
@@ -168,23 +181,31 @@ class FirstRunTest(unittest.TestCase):
         self.assertIn("mean return 40 after: 5.0 s", out)
 
     def test_what_is_predicted_is_a_row_of_a_stage(self):
-        names = {stage.name for stage in stages.STAGES}
-        for stage, _ in list(PREDICTED) + list(WANTED):
-            self.assertIn(stage, names)
+        source = {name: (BENCH.parent / f"gpu_{name}.cc").read_text() for name in ("limits",)}
+        source["actors"] = (BENCH.parent / "actor_speed.cc").read_text()
+        for name in ("training", "two actors"):
+            source[name] = (BENCH / "stages.py").read_text()
+        for stage, row in list(PREDICTED) + list(WANTED):
+            named = f'"{row}"'
+            if stage == "actors":
+                group, envs, steps = re.fullmatch(r"(\w+) (\d+)x(\d+)", row).groups()
+                self.assertIn(group, ("f32", "tf32", "bf16", "staged"))
+                named = f"{{{envs}, {steps}}}" if group != "staged" else envs
+            self.assertIn(named, source[stage])
 
     # ---- What is wrong
 
     def test_a_check_that_disagrees_is_named(self):
         bad = check("games", "minatar/asterix", ok=False, text="step 3: env 7")
         self.answer(checks=CHECKS + [bad], status=1)
-        entry = self.run_stage(stages.doctor())
+        entry = self.run_stage(stages.doctor(30))
         self.assertEqual(entry["status"], "failed")
         self.assertEqual(entry["why"], "games: cuda: minatar/asterix: step 3: env 7")
         self.assertEqual(entry["figures"][1]["measured"], "1 of 2 agree")
 
     def test_checks_that_left_the_gpu_out_are_a_failure(self):
         self.answer(checks=CHECKS[:2] + [check("rollouts", "a net, twice", device="cpu")])
-        entry = self.run_stage(stages.doctor())
+        entry = self.run_stage(stages.doctor(30))
         self.assertEqual(entry["status"], "failed")
         self.assertEqual(entry["why"], "no rollouts were checked on the GPU")
 
@@ -193,7 +214,7 @@ class FirstRunTest(unittest.TestCase):
                      "if '--gpu' in sys.argv: sys.exit('CHECK failed')\n"
                      "print('" + json.dumps({"machine": MACHINE}).replace("{", "{{")
                      .replace("}", "}}") + "')\n")
-        entry = self.run_stage(stages.doctor())
+        entry = self.run_stage(stages.doctor(30))
         self.assertEqual(entry["status"], "failed")
         self.assertIn("CHECK failed", entry["why"])
 
@@ -214,17 +235,32 @@ class FirstRunTest(unittest.TestCase):
         self.assertEqual(self.run_stage(stages.training)["status"], "failed")
 
     def test_what_a_sanitizer_says(self):
-        for text, status in (("ERROR SUMMARY: 0 errors", "ok"),
-                             ("ERROR SUMMARY: 2 errors", "failed"),
-                             ("RACECHECK SUMMARY: 1 hazards displayed", "failed"),
-                             ("Error: not permitted here", "unavailable")):
+        for text, status, why in (
+                (f"{AGREES}\n========= ERROR SUMMARY: 0 errors", "ok", ""),
+                (f"{AGREES}\n========= ERROR SUMMARY: 257 errors\n"
+                 "========= ERROR SUMMARY: 157 errors were not printed", "failed", "257 errors"),
+                (f"{AGREES}\n========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)",
+                 "failed", "1 errors"),
+                ("cuda        loss  WRONG 1 of 0\n========= ERROR SUMMARY: 0 errors", "failed",
+                 "WRONG 1 of 0"),
+                ("========= ERROR SUMMARY: 0 errors", "failed", "no check was done"),
+                ("========= Error: not permitted here\nbye", "unavailable", "not permitted here"),
+                ("it broke", "failed", "it broke")):
             self.program("compute-sanitizer", TOOL, text=text)
             with self.subTest(text), tempfile.TemporaryDirectory() as out:
                 self.out = Path(out) / "out"
                 entry = self.run_stage(stages.sanitizer("memcheck", "ops"))
                 self.assertEqual(entry["status"], status)
-                if status == "unavailable":
-                    self.assertIn("not permitted here", entry["why"])
+                self.assertIn(why, entry["why"])
+
+    def test_checks_under_a_tool_see_one_gpu(self):
+        self.program("compute-sanitizer", "#!{python}\nimport os\n"
+                     "print('CUDA_VISIBLE_DEVICES', os.environ['CUDA_VISIBLE_DEVICES'])\n")
+        for visible, first in (({}, "0"), ({"CUDA_VISIBLE_DEVICES": "3,5"}, "3")):
+            with mock.patch.dict(os.environ, visible), tempfile.TemporaryDirectory() as out:
+                self.out = Path(out) / "out"
+                entry = self.run_stage(stages.sanitizer("memcheck", "ops"))
+                self.assertIn(f"CUDA_VISIBLE_DEVICES {first}", entry["why"])
 
     def test_a_tool_that_is_not_there_is_unavailable(self):
         with mock.patch("shutil.which", return_value=None):
@@ -232,25 +268,58 @@ class FirstRunTest(unittest.TestCase):
         self.assertEqual(entry["status"], "unavailable")
         self.assertIn("there is no ncu", entry["why"])
 
+    def test_counters_that_are_forbidden_are_unavailable(self):
+        self.program("ncu", TOOL, text="==ERROR== ERR_NVGPUCTRPERM - no permission\n"
+                     "==WARNING== No kernels were profiled.")
+        entry = self.run_stage(stages.profile)
+        self.assertEqual(entry["status"], "unavailable")
+        self.assertIn("ERR_NVGPUCTRPERM", entry["why"])
+
+    def test_one_actor_on_each_of_two_gpus(self):
+        self.answer(machine={**MACHINE, "gpus": [GPU, GPU]})
+        entry = self.run_stage(stages.each_gpu)
+        self.assertEqual(entry["figures"][0]["what"], "steps/s, one actor on each of 2")
+
+    def test_a_stage_that_breaks_leaves_the_others(self):
+        def breaks(_):
+            raise ZeroDivisionError("1 / 0")
+
+        status, _, _ = self.main(use=[runner.Stage("breaks", 600, breaks),
+                                      runner.Stage("next", 600, lambda run: runner.Result())])
+        self.assertEqual([entry["status"] for entry in self.report()["stages"]], ["failed", "ok"])
+        self.assertEqual(status, 1)
+
+    def test_a_report_that_cannot_be_written_does_not_end_it(self):
+        use = [runner.Stage(name, 600, lambda run: runner.Result()) for name in ("a", "b")]
+        with mock.patch("os.replace", side_effect=OSError(28, "No space left on device")):
+            status, out, _ = self.main(use=use)
+        self.assertEqual(out.count("cannot be written (No space left on device)"), 1)
+        self.assertIn("== b", out)
+        self.assertEqual(status, 0)
+
     # ---- Time
 
     def test_a_stage_is_cut_with_all_its_processes(self):
-        # The command has a child that outlives it.
+        # The command ignores SIGTERM and has a child; what it printed is kept.
         child = f"{sys.executable} -c 'import time; time.sleep(600)'"
 
         def hangs(run):
-            process = run.start("sh", "-c", f"{child} & echo $! > {self.root}/pid; wait")
+            process = run.start("sh", "-c", f"trap '' TERM; echo begun; {child} & "
+                                f"echo $! > {self.root}/pid; wait")
+            give_up = time.monotonic() + 120
             while not (self.root / "pid").exists() or not (self.root / "pid").read_text():
+                self.assertLess(time.monotonic(), give_up)
                 time.sleep(0.01)
             run.deadline = time.monotonic()
             run.finish(process)
 
-        self.main(use=[runner.Stage("hangs", 600, hangs),
-                       runner.Stage("next", 600, lambda run: runner.Result())])
+        with mock.patch.object(runner, "PATIENCE_S", 0.1):
+            self.main(use=[runner.Stage("hangs", 600, hangs),
+                           runner.Stage("next", 600, lambda run: runner.Result())])
         first, second = self.report()["stages"]
         self.assertEqual((first["status"], second["status"]), ("timed out", "ok"))
-        pid = int((self.root / "pid").read_text())
-        self.assertFalse(is_running(pid))
+        self.assertEqual((self.out / "hangs.out").read_text(), "begun\n")
+        self.assertFalse(is_running(int((self.root / "pid").read_text())))
 
     def test_without_budget_the_rest_is_skipped(self):
         status, _, _ = self.main("--budget", "0")

@@ -107,6 +107,7 @@ void Free(Progress& progress, CheckGroup& group) {
 void RunAll(Progress& progress, std::vector<CheckGroup> groups) {
   FlushDenormals();  // as in an actor
   for (CheckGroup& group : groups) {
+    if (!progress.watched()) return;
     if (!group.start || RunOne(progress, group, "start", group.start)) {
       for (const Check& check : group.checks) {
         if (!progress.watched()) return;

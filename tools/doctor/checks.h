@@ -52,11 +52,11 @@ struct Row {
 // UserError if none is left.
 std::vector<CheckGroup> Only(const std::string& text, std::vector<CheckGroup> groups);
 
-// Runs the checks in order, in a thread of their own, and calls on_row() here after each; `start` is
-// a check of that name. An exception is the failure of its row; if `start` throws, the group ends. A
-// check that takes more than `limit_s` hangs: the checks behind it are left out, and the thread that
-// it keeps is returned. Otherwise the returned thread is not joinable. REQUIRES: on_row() does not
-// throw.
+// Runs the checks in order, in a thread of their own, and calls on_row() here after each; `start`
+// is a check of that name. An exception is the failure of its row; if `start` throws, the group
+// ends. A check that takes more than `limit_s` hangs: the checks behind it are left out, and the
+// thread that it keeps is returned. Otherwise the returned thread is not joinable. REQUIRES:
+// on_row() does not throw.
 [[nodiscard]] std::thread RunChecks(std::vector<CheckGroup> groups, double limit_s,
                                     const std::function<void(const Row&)>& on_row);
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -22,6 +24,10 @@ using envs::VecEnv;
 
 constexpr int kTakeEvery = 16;  // steps between two TakeEpisodes
 constexpr envs::EnvSeed kSeed{.seed = 7, .slot = 1, .life = 2};
+
+bool SameBits(float a, float b) {
+  return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
+}
 
 struct Seen {
   Seen(std::size_t envs, std::size_t row, Memory& memory)
@@ -102,7 +108,7 @@ class Pair {
 
   std::string SameObservations() {
     const auto here = expected_.observations.span(), there = fetched_.observations.span();
-    const auto [a, b] = std::ranges::mismatch(here, there);
+    const auto [a, b] = std::ranges::mismatch(here, there, SameBits);
     if (a == here.end()) return "";
     const auto at = static_cast<std::size_t>(a - here.begin());
     return fmt::format("env {}, number {} seen: {} on the host, {} on the GPU", at / row(),
@@ -113,7 +119,7 @@ class Pair {
     for (std::size_t env = 0; env < envs(); ++env) {
       const float here = expected_.rewards.span()[env], there = fetched_.rewards.span()[env];
       const int ended = expected_.terminals.span()[env], over = fetched_.terminals.span()[env];
-      if (here != there || ended != over) {
+      if (!SameBits(here, there) || ended != over) {
         return fmt::format("env {}: reward {} and end {} on the host, {} and {} on the GPU", env,
                            here, ended, there, over);
       }
