@@ -165,6 +165,11 @@ class Rollout {
   net::Block AllOf(int t) const { return {.step = t, .envs = envs_}; }
   std::span<float> Rows(const net::Block& block);           // as the envs give them: (envs, row)
   std::span<std::uint8_t> Resets(const net::Block& block);  // (envs): an episode begins here
+  // (envs): values of envs::End of its steps; where one ended, the next row begins an episode.
+  std::span<std::uint8_t> Ends(net::Block block) {
+    ++block.step;
+    return Resets(block);
+  }
   // The rows of `block` in an array (steps, B, width).
   template <class T>
   std::span<T> Of(std::span<T> rows, const net::Block& block, std::size_t width = 1) const {
@@ -198,7 +203,6 @@ class Rollout {
   Mirrored<RandomStream> action_streams_;         // (B)
   Buffer<std::int32_t> actions_;                  // (T, B, words of an action)
   Buffer<float> rewards_, advantages_, returns_;  // (T, B)
-  Buffer<std::uint8_t> terminals_;                // (T, B)
   Buffer<float> dlogits_, dvalues_;               // of a gradient's samples: (n, A), (n)
   Buffer<net::Moments> moments_;                  // (1)
   Mirrored<Report> report_;                       // (1)

@@ -59,11 +59,9 @@ void Rollout::Observe(int t, int group) {
   if (t == 0) return;
   envs::VecEnv& env = *groups_[Index(group)];
   const net::Block now = BlockOf(t, group), before = BlockOf(t - 1, group);
-  const auto ends = Of(terminals_.span(), before);
   const auto rewards = Of(rewards_.span(), before);
-  env.StepWait(Rows(now), rewards, ends);
+  env.StepWait(Rows(now), rewards, Ends(before));
   normalizer_.Scale(weights_.span(), before, Resets(before), rewards);
-  Copy<std::uint8_t>(memory_, Resets(now), ends);
   if (!env.truncated().empty()) ForwardFinals(t - 1, group);
 }
 
@@ -119,7 +117,7 @@ void Rollout::AddFinals(int t, int group) {
   model_->Await(spare);
   replica_.backend->AddBootstrap({.n = block.envs,
                                   .gamma = config_.loss.gamma,
-                                  .ends = Of(terminals_.span(), block).data(),
+                                  .ends = Ends(block).data(),
                                   .truncated = static_cast<std::uint8_t>(envs::End::kTruncated),
                                   .values = Of(model_->values(), spare).data(),
                                   .rewards = Of(rewards_.span(), block).data()});

@@ -68,7 +68,7 @@ if(STARLING_HAS_CUDA)
   set(CMAKE_CUDA_STANDARD 20)
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
   set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
-  set(CMAKE_CUDA_FLAGS_RELEASE "-O3")
+  set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -lineinfo")
   # The linked runtime opens the driver by itself, so the programs start on any machine.
   find_package(CUDAToolkit REQUIRED)
   add_library(starling_cuda INTERFACE)
@@ -76,6 +76,7 @@ if(STARLING_HAS_CUDA)
   string(REPLACE ";" "\\;" architectures "${CMAKE_CUDA_ARCHITECTURES}")
   target_compile_definitions(starling_cuda INTERFACE
     "STARLING_CUDA_ARCHITECTURES=\"${architectures}\""
+    "STARLING_CUDA_MAJOR=\"${CUDAToolkit_VERSION_MAJOR}\""
     STARLING_CUDA_LIBRARIES="${CUDAToolkit_LIBRARY_DIR}")
 endif()
 

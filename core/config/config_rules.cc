@@ -238,7 +238,8 @@ void CheckActors(const Config& config, Contradictions& found) {
   if (config.samples_per_unroll() > kMaxSamples) {
     Add(found, {"actors.envs_per_actor", "actors.unroll"},
         "actors.envs_per_actor = {} contradicts actors.unroll = {}: their product, the samples "
-        "of one unroll, may be at most {}",
+        "of one unroll, may be at most {}: what the net computed for them stays in memory until "
+        "the gradient",
         actors.envs_per_actor, actors.unroll, kMaxSamples);
   }
 }

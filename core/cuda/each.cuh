@@ -4,6 +4,8 @@
 
 #include <cuda_runtime.h>
 
+#include <typeinfo>
+
 #include "core/cuda/each.h"
 
 namespace starling::cuda {
@@ -52,6 +54,7 @@ void ForEach(void* stream, long long n, const Body& body) {
   if (n == 0) return;
   const auto blocks = static_cast<unsigned>((n + kBlock - 1) / kBlock);
   EachKernel<<<blocks, kBlock, 0, static_cast<cudaStream_t>(stream)>>>(n, body);
+  CheckStarted(stream, typeid(Body).name());
 }
 
 template <class Body>
@@ -59,6 +62,7 @@ void ForEachWarp(void* stream, long long n, const Body& body) {
   if (n == 0) return;
   const auto blocks = static_cast<unsigned>((n * kWarp + kBlock - 1) / kBlock);
   EachWarpKernel<<<blocks, kBlock, 0, static_cast<cudaStream_t>(stream)>>>(n, body);
+  CheckStarted(stream, typeid(Body).name());
 }
 
 template <class Body>
@@ -70,6 +74,7 @@ void ForEachWarp(void* stream, long long n, std::size_t bytes, const Body& body)
   const auto blocks = static_cast<unsigned>((n + warps - 1) / warps);
   EachWarpKernel<<<blocks, warps * kWarp, warps * bytes, static_cast<cudaStream_t>(stream)>>>(
       n, static_cast<unsigned>(bytes), body);
+  CheckStarted(stream, typeid(Body).name());
 }
 
 }  // namespace starling::cuda

@@ -13,7 +13,11 @@
 
 namespace starling::cuda {
 
-// Runs body(i) for i in [0, n). The next Memory::Wait reports a body that fails to start.
+// Throws std::runtime_error with the name of the body, typeid(Body).name(), if it did not start, or
+// if it fails and STARLING_CUDA_SYNC=1. Called by all that follow, after they have started it.
+void CheckStarted(void* stream, const char* body);
+
+// Runs body(i) for i in [0, n).
 template <class Body>
 void ForEach(void* stream, long long n, const Body& body);
 
