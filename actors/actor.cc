@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "actors/rollout.h"
+#include "core/config/config_rules.h"
 #include "core/denormals.h"
 #include "core/error.h"
 #include "core/instructions.h"
@@ -127,11 +128,12 @@ std::unique_ptr<Rollout> MakeRollout(Config config, std::uint32_t slot, std::uin
   };
   if (config.actors.backend != DeviceChoice::kAuto) return make();
   try {
-    if (UsesGpu(config)) {
+    const BackendChoice choice = ChooseBackend(config, FindGpus());
+    LogInfo("{}", choice.why);
+    if (choice.gpu) {
       if (beat) beat();  // the driver may take long to start
       return make();
     }
-    LogInfo("{}; computing on the processor", FindGpus().why_none);
   } catch (const UserError& error) {
     LogWarn("{}; going on with the processor", error.what());
   }

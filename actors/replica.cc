@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/config/config_rules.h"
 #include "core/error.h"
 #include "envs/paced.h"
 #include "envs/registry.h"
@@ -17,7 +18,7 @@ bool UsesGpu(const Config& config) {
   if (found.gpus.empty() && backend == DeviceChoice::kCuda) {
     throw UserError("actors.backend = \"cuda\": " + found.why_none, "actors.backend");
   }
-  return !found.gpus.empty();
+  return ChooseBackend(config, found).gpu;
 }
 
 int GpuOf(std::uint32_t slot, std::size_t gpus, int stage, int stages) {

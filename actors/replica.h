@@ -16,8 +16,8 @@
 
 namespace starling::actors {
 
-// Whether actors.backend means a GPU on this machine. Throws UserError if it requires one and none
-// is usable.
+// Whether actors.backend means a GPU on this machine (ChooseBackend). Throws UserError if it
+// requires one and none is usable.
 bool UsesGpu(const Config& config);
 
 struct Replica {

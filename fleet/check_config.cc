@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "actors/replica.h"
+#include "core/config/config_rules.h"
 #include "core/error.h"
 #include "core/gpu.h"
 #include "core/process.h"
@@ -120,7 +121,7 @@ void CheckPrecision(const Config& config) {
   if (backend == DeviceChoice::kCpu && config.net.precision == Precision::kTf32)
     return;  // core/config/config_rules.cc reports it
   if (backend == DeviceChoice::kCuda) return;
-  if (backend == DeviceChoice::kAuto && !FindGpus().gpus.empty()) return;
+  if (backend == DeviceChoice::kAuto && ChooseBackend(config, FindGpus()).gpu) return;
   net::CheckCpuBackend(config.net.precision, config.actors.instructions);
 }
 

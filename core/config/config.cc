@@ -274,8 +274,7 @@ Config ParseConfig(const std::string& text, const std::string& name,
   ConfigReader reader(name);
   const bool parsed = reader.ReadDocument(text);
   for (const std::string& setting : overrides) reader.ReadOverride(setting);
-  if (parsed)
-    reader.Finish(ActorsThatFit(reader.config().actors, reader.config().net.stages), check);
+  if (parsed) reader.Finish(ActorsThatFit(reader.config()), check);
   const std::string diagnostics = reader.diagnostics().Text();
   if (!diagnostics.empty()) throw UserError(diagnostics);
   if (source != nullptr) *source = reader.Source();

@@ -1,4 +1,5 @@
 // The values behind "auto"; declared in config_rules.h.
+#include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -12,6 +13,12 @@
 
 namespace starling {
 namespace {
+
+// So many environments at once fill a GPU. Whatever their number, an unroll takes 0.6 ms there
+// (H100, from two figures of docs/results/2026-11-26-h100.md): 256 environments with 5 steps each
+// are then faster than on 16 cores. Nets for large pictures take so long on a core that few are
+// enough.
+constexpr std::int64_t kEnvsOfAGpu = 256, kPicturesOfAGpu = 16;
 
 std::int64_t CeilDiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -53,10 +60,33 @@ std::int64_t IoThreads(const WireConfig& wire) {
   return wire.secret.empty() ? 1 : std::clamp<std::int64_t>(UsableCores() / 2, 1, 4);
 }
 
-std::int64_t ActorsThatFit(const ActorsConfig& actors, std::int64_t stages) {
-  if (actors.count != 0) return actors.count;
-  const std::int64_t gpus = actors.backend == DeviceChoice::kCpu ? 0 : std::ssize(FindGpus().gpus);
-  return std::max<std::int64_t>((gpus > 0 ? gpus : UsableCores()) / stages, 1);
+BackendChoice ChooseBackend(const Config& config, const GpuSearch& found) {
+  const DeviceChoice backend = config.actors.backend;
+  if (backend == DeviceChoice::kCpu) return {};
+  if (found.gpus.empty()) {
+    return {.gpu = false, .why = found.why_none + "; computing on the processor"};
+  }
+  if (backend == DeviceChoice::kCuda) return {.gpu = true, .why = ""};
+  const std::int64_t envs = config.actors.envs_per_actor / config.actors.groups,
+                     fill = config.net.kind == NetKind::kAtari ? kPicturesOfAGpu : kEnvsOfAGpu;
+  if (envs >= fill) {
+    return {.gpu = true,
+            .why = fmt::format("{} environments at once fill a GPU: computing on it", envs)};
+  }
+  return {.gpu = false,
+          .why = fmt::format("{} environments at once do not fill a GPU ({} do): computing on the "
+                             "processor; actors.backend = \"cuda\" takes the GPU all the same",
+                             envs, fill)};
+}
+
+std::int64_t ActorsThatFit(const Config& config) {
+  if (config.actors.count != 0) return config.actors.count;
+  std::int64_t places = UsableCores();
+  if (config.actors.backend != DeviceChoice::kCpu) {
+    const GpuSearch found = FindGpus();
+    if (ChooseBackend(config, found).gpu) places = std::ssize(found.gpus);
+  }
+  return std::max<std::int64_t>(places / config.net.stages, 1);
 }
 
 void ResolveAuto(Config& config, const std::string& file, std::int64_t actors_that_fit) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/config/config.h"
+#include "core/gpu.h"
 
 namespace starling {
 
@@ -17,9 +18,18 @@ std::int64_t UsableCores();
 // Returns wire.io_threads, or for "auto" 1, and with keys half of the usable cores, at most 4.
 std::int64_t IoThreads(const WireConfig& wire);
 
-// Returns actors.count, or for "auto" one actor for each `stages` (net.stages) GPUs if actors
-// compute on GPUs, else for so many cores; at least 1.
-std::int64_t ActorsThatFit(const ActorsConfig& actors, std::int64_t stages = 1);
+// The device of an actor's net.
+struct BackendChoice {
+  bool gpu = false;
+  std::string why;  // of "auto": a sentence for the log
+};
+// "auto" is a GPU if one of `found` can be used and the environments that are played at once fill
+// it; "cuda" is a GPU if there is one.
+BackendChoice ChooseBackend(const Config& config, const GpuSearch& found);
+
+// Returns actors.count, or for "auto" one actor for each net.stages GPUs if actors compute on GPUs,
+// else for so many cores; at least 1.
+std::int64_t ActorsThatFit(const Config& config);
 
 // Replaces values that are "auto" or empty: run.name (the stem of `file`), run.dir, actors.count
 // (`actors_that_fit`, clamped to the range of the schema), net.kind, updates.start_with,

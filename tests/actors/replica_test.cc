@@ -45,9 +45,10 @@ TEST(ReplicaTest, WithoutAGpuAutoIsTheProcessorAndCudaIsRefused) {
   EXPECT_THAT(refusal, testing::HasSubstr(FindGpus().why_none));
 }
 
-TEST(ReplicaTest, OnAGpuAutoIsTheGpu) {
+TEST(ReplicaTest, OnAGpuAutoIsTheGpuThatIsFilled) {
   if (FindGpus().gpus.empty()) GTEST_SKIP() << FindGpus().why_none;
-  const Replica replica = MakeReplica(ConfigOf({"actors.backend=auto", "actors.count=1"}), 5);
+  const Replica replica = MakeReplica(
+      ConfigOf({"actors.backend=auto", "actors.count=1", "actors.envs_per_actor=256"}), 5);
   ASSERT_NE(replica.gpu, nullptr);
   EXPECT_FALSE(replica.backend->memory().on_host());
 }

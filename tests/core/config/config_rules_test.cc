@@ -82,17 +82,57 @@ TEST(ConfigRules, NameAndDirectoryFollowEachOther) {
   EXPECT_EQ(config.run.dir, "runs/mine");
 }
 
+Config On(DeviceChoice backend) {
+  Config config;
+  config.actors.backend = backend;
+  return config;
+}
+
 TEST(ConfigRules, AnActorForEachCoreOnTheProcessor) {
-  EXPECT_EQ(ActorsThatFit({.backend = DeviceChoice::kCpu}), UsableCores());
-  EXPECT_EQ(ActorsThatFit({.count = 7, .backend = DeviceChoice::kCuda}), 7) << "what is set stays";
-  EXPECT_EQ(ActorsThatFit({.backend = DeviceChoice::kCpu}, 2),
-            std::max<std::int64_t>(UsableCores() / 2, 1));
-  EXPECT_EQ(ActorsThatFit({.backend = DeviceChoice::kCpu}, 64 * UsableCores()), 1);
+  Config config = On(DeviceChoice::kCpu);
+  EXPECT_EQ(ActorsThatFit(config), UsableCores());
+  config.net.stages = 2;
+  EXPECT_EQ(ActorsThatFit(config), std::max<std::int64_t>(UsableCores() / 2, 1));
+  config.net.stages = 64 * UsableCores();
+  EXPECT_EQ(ActorsThatFit(config), 1);
+  config = On(DeviceChoice::kCuda);
+  config.actors.count = 7;
+  EXPECT_EQ(ActorsThatFit(config), 7) << "what is set stays";
 }
 
 TEST(ConfigRules, AnActorForEachGpu) {
   const auto gpus = static_cast<std::int64_t>(FindGpus().gpus.size());
-  EXPECT_EQ(ActorsThatFit({.backend = DeviceChoice::kCuda}), gpus > 0 ? gpus : UsableCores());
+  EXPECT_EQ(ActorsThatFit(On(DeviceChoice::kCuda)), gpus > 0 ? gpus : UsableCores());
+  EXPECT_EQ(ActorsThatFit(On(DeviceChoice::kAuto)), UsableCores()) << "32 envs fill no GPU";
+}
+
+TEST(ConfigRules, AutoIsAGpuThatTheEnvironmentsFill) {
+  GpuSearch one, none;
+  one.gpus = {{.name = "A GPU"}};
+  none.why_none = "no driver";
+  const auto choose = [](const GpuSearch& found, DeviceChoice backend, std::int64_t envs,
+                         std::int64_t groups = 1, NetKind kind = NetKind::kMinatar) {
+    Config config = On(backend);
+    config.actors.envs_per_actor = envs;
+    config.actors.groups = groups;
+    config.net.kind = kind;
+    return ChooseBackend(config, found);
+  };
+  EXPECT_TRUE(choose(one, DeviceChoice::kAuto, 256).gpu);
+  EXPECT_FALSE(choose(one, DeviceChoice::kAuto, 255).gpu);
+  EXPECT_FALSE(choose(one, DeviceChoice::kAuto, 256, 2).gpu) << "128 at once";
+  EXPECT_TRUE(choose(one, DeviceChoice::kAuto, 16, 1, NetKind::kAtari).gpu);
+  EXPECT_TRUE(choose(one, DeviceChoice::kCuda, 1).gpu);
+  EXPECT_FALSE(choose(one, DeviceChoice::kCpu, 4096).gpu);
+  EXPECT_FALSE(choose(none, DeviceChoice::kAuto, 4096).gpu);
+  EXPECT_FALSE(choose(none, DeviceChoice::kCuda, 4096).gpu);
+
+  EXPECT_EQ(choose(one, DeviceChoice::kAuto, 1024).why,
+            "1024 environments at once fill a GPU: computing on it");
+  EXPECT_EQ(choose(one, DeviceChoice::kAuto, 32).why,
+            "32 environments at once do not fill a GPU (256 do): computing on the processor; "
+            "actors.backend = \"cuda\" takes the GPU all the same");
+  EXPECT_EQ(choose(none, DeviceChoice::kAuto, 32).why, "no driver; computing on the processor");
 }
 
 TEST(ConfigRules, AContradictionNamesItsFirstKeyAndCanBeMended) {
