@@ -65,7 +65,7 @@ bool Restore(LearnerClient& client, Rollout& rollout, bool& fresh) {
 void RunIncarnation(LearnerClient& client, const OwnSettings& own, bool& fresh) {
   const Config config = WithOwn(client.config(), own, client.proven());
   const bool first_life = wire::LifeOf(client.incarnation()) == 0;
-  bool had_gpu = !first_life && config.actors.backend != DeviceChoice::kCpu;
+  bool had_gpu = !first_life && config.actors.backend == DeviceChoice::kCuda;
   try {
     // A restored state brings its own life.
     const auto rollout = MakeRollout(

@@ -232,7 +232,7 @@ void Rollout::Advantages() {
                                           .gamma = config_.loss.gamma,
                                           .lambda = config_.loss.gae_lambda},
                                 .rewards = rewards_.data(),
-                                .terminals = Ends(AllOf(0)).data(),
+                                .terminals = Ends(AllOf(0)).data(),  // of all steps
                                 .values = values,
                                 .bootstrap = values + unroll_ * envs_,
                                 .advantages = advantages_.data(),

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "actors/replica.h"
-#include "core/config/config_rules.h"
 #include "core/error.h"
 #include "core/gpu.h"
 #include "core/process.h"
@@ -120,8 +119,7 @@ void CheckPrecision(const Config& config) {
   const DeviceChoice backend = config.actors.backend;
   if (backend == DeviceChoice::kCpu && config.net.precision == Precision::kTf32)
     return;  // core/config/config_rules.cc reports it
-  if (backend == DeviceChoice::kCuda) return;
-  if (backend == DeviceChoice::kAuto && ChooseBackend(config, FindGpus()).gpu) return;
+  if (backend == DeviceChoice::kCuda || actors::UsesGpu(config)) return;
   net::CheckCpuBackend(config.net.precision, config.actors.instructions);
 }
 

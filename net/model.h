@@ -52,8 +52,8 @@ class Model {
   // Observations (steps, envs, row): H * W * C numbers and, behind them, the mask of the actions,
   // if they have one. The caller writes those of a step before its Forward.
   virtual std::span<T> observations() = 0;
-  // (steps, envs). The caller sets 1 where a step is the first of an episode, else 0. Only a
-  // recurrent layer reads them.
+  // (steps, envs). The caller writes them: 0 but where a step is the first of an episode. Only
+  // recurrent layers read them.
   virtual std::span<std::uint8_t> resets() = 0;
   // Outputs of Forward: logits (steps, envs, A), which policy() explains, values (steps, envs).
   virtual std::span<const T> logits() const = 0;

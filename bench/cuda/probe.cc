@@ -1,22 +1,16 @@
 #include <cuda_runtime_api.h>
-#include <fmt/format.h>
 
-#include <stdexcept>
 #include <vector>
 
 #include "bench/cuda/nothing.h"
 #include "bench/gpu_limits.h"
 #include "bench/timed_gpu.h"
+#include "core/cuda/errors.h"
 
 namespace starling::bench {
 namespace {
 
-void Check(cudaError_t status, const char* action) {
-  if (status != cudaSuccess) {
-    throw std::runtime_error(
-        fmt::format("the GPU: {} failed ({})", action, cudaGetErrorString(status)));
-  }
-}
+using cuda::Check;
 
 class EventWatch final : public Stopwatch {
  public:

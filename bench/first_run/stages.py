@@ -92,8 +92,11 @@ def small_checks(run, words, only):
 def why_tool_failed(name, status, text):
     """An exception: a tool says why a machine forbids it in a line of its own."""
     errors = re.findall(r"^=+ *(?:ERROR==|Error:?)(.*)", text, re.MULTILINE)
+    for error in errors:
+        if re.search("permi|support|inject|privilege|ERR_NV", error):
+            return Unavailable(f"{name}: {error.strip(' -')}")
     if errors:
-        return Unavailable(f"{name}: {errors[0].strip(' -')}")
+        return Failed(f"{name} ended with {status}: {errors[0].strip(' -')}")
     return Failed(f"{name} ended with {status}: {last_line(text)}")
 
 

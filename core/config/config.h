@@ -75,10 +75,10 @@ struct EnvConfig {
 struct ActorsConfig {
   std::int64_t count = 0;  // 0 is "auto": one per core or GPU; resolved by LoadConfig
   std::int64_t envs_per_actor = 32;
-  std::int64_t groups = 1;                        // of these envs
-  std::int64_t unroll = 5;                        // steps per env in one gradient
-  DeviceChoice backend = DeviceChoice::kCpu;      // device of the net; kAuto: a GPU if there is one
-  DeviceChoice env_device = DeviceChoice::kAuto;  // device of the envs
+  std::int64_t groups = 1;                          // of these envs
+  std::int64_t unroll = 5;                          // steps per env in one gradient
+  DeviceChoice backend = DeviceChoice::kCpu;        // device of the net; kAuto: ChooseBackend
+  DeviceChoice env_device = DeviceChoice::kAuto;    // device of the envs
   Instructions instructions = Instructions::kAuto;  // of nets on the processor
   friend bool operator==(const ActorsConfig&, const ActorsConfig&) = default;
 };

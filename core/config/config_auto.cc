@@ -14,11 +14,17 @@
 namespace starling {
 namespace {
 
-// So many environments at once fill a GPU. Whatever their number, an unroll takes 0.6 ms there
-// (H100, from two figures of docs/results/2026-11-26-h100.md): 256 environments with 5 steps each
-// are then faster than on 16 cores. Nets for large pictures take so long on a core that few are
-// enough.
-constexpr std::int64_t kEnvsOfAGpu = 256, kPicturesOfAGpu = 16;
+// So many environments at once fill a GPU. Whatever their number, an unroll takes about 0.6 ms
+// there (H100; extrapolated from 1,024 and 4,096 environments with 8 steps each,
+// docs/results/2026-11-26-h100.md): 256 environments with 5 steps are then faster than on 16 cores,
+// or, with games on the host, about as fast. A core takes tens of times longer for the nets of
+// large pictures; their number is an estimate.
+constexpr std::int64_t kEnvsThatFill = 256, kEnvsThatFillWithPictures = 16;
+
+bool IsForPictures(NetKind kind) {
+  return kind == NetKind::kAtari || kind == NetKind::kAtariLstm || kind == NetKind::kNature ||
+         kind == NetKind::kImpala;
+}
 
 std::int64_t CeilDiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -61,14 +67,19 @@ std::int64_t IoThreads(const WireConfig& wire) {
 }
 
 BackendChoice ChooseBackend(const Config& config, const GpuSearch& found) {
-  const DeviceChoice backend = config.actors.backend;
-  if (backend == DeviceChoice::kCpu) return {};
+  const ActorsConfig& actors = config.actors;
+  if (actors.backend != DeviceChoice::kAuto) {
+    return {.gpu = actors.backend == DeviceChoice::kCuda && !found.gpus.empty(), .why = ""};
+  }
   if (found.gpus.empty()) {
     return {.gpu = false, .why = found.why_none + "; computing on the processor"};
   }
-  if (backend == DeviceChoice::kCuda) return {.gpu = true, .why = ""};
-  const std::int64_t envs = config.actors.envs_per_actor / config.actors.groups,
-                     fill = config.net.kind == NetKind::kAtari ? kPicturesOfAGpu : kEnvsOfAGpu;
+  if (actors.env_device == DeviceChoice::kCuda || config.net.precision == Precision::kTf32) {
+    return {.gpu = true, .why = "this run needs a GPU: computing on it"};
+  }
+  const std::int64_t envs = std::max<std::int64_t>(actors.envs_per_actor / actors.groups, 1),
+                     fill =
+                         IsForPictures(config.net.kind) ? kEnvsThatFillWithPictures : kEnvsThatFill;
   if (envs >= fill) {
     return {.gpu = true,
             .why = fmt::format("{} environments at once fill a GPU: computing on it", envs)};

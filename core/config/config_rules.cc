@@ -234,12 +234,10 @@ void CheckActors(const Config& config, Contradictions& found) {
         "environments, so set actors.groups = {} or more",
         config.net.stages, actors.groups, config.net.stages);
   }
-  // The activations of all samples stay in memory until the backward pass.
   if (config.samples_per_unroll() > kMaxSamples) {
     Add(found, {"actors.envs_per_actor", "actors.unroll"},
         "actors.envs_per_actor = {} contradicts actors.unroll = {}: their product, the samples "
-        "of one unroll, may be at most {}: what the net computed for them stays in memory until "
-        "the gradient",
+        "of one unroll, may be at most {}, because what the net computed for them stays in memory",
         actors.envs_per_actor, actors.unroll, kMaxSamples);
   }
 }

@@ -23,8 +23,8 @@ struct BackendChoice {
   bool gpu = false;
   std::string why;  // of "auto": a sentence for the log
 };
-// "auto" is a GPU if one of `found` can be used and the environments that are played at once fill
-// it; "cuda" is a GPU if there is one.
+// "auto" is a GPU if `found` has one, and if the environments that are played at once fill it or
+// actors.env_device or net.precision need it; "cuda" is a GPU if there is one.
 BackendChoice ChooseBackend(const Config& config, const GpuSearch& found);
 
 // Returns actors.count, or for "auto" one actor for each net.stages GPUs if actors compute on GPUs,

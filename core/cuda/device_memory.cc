@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/cuda/each.h"
 #include "core/cuda/errors.h"
 #include "core/error.h"
 
@@ -40,13 +41,17 @@ void* DeviceMemory::Allocate(std::size_t bytes) {
 }
 
 void DeviceMemory::Clear(void* to, std::size_t bytes) {
-  if (bytes > 0) Check(cudaMemsetAsync(to, 0, bytes, stream_), "clearing its memory");
+  if (bytes == 0) return;
+  Check(cudaMemsetAsync(to, 0, bytes, stream_), "clearing its memory");
+  CheckStarted(stream_, "clearing its memory");
 }
 
 void DeviceMemory::Wait() { Check(cudaStreamSynchronize(stream_), "computing"); }
 
 void DeviceMemory::Move(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
-  if (bytes > 0) Check(cudaMemcpyAsync(to, from, bytes, kind, stream_), "moving numbers");
+  if (bytes == 0) return;
+  Check(cudaMemcpyAsync(to, from, bytes, kind, stream_), "moving numbers");
+  CheckStarted(stream_, "moving numbers");
 }
 
 }  // namespace starling::cuda

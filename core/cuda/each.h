@@ -13,9 +13,9 @@
 
 namespace starling::cuda {
 
-// Throws std::runtime_error with the name of the body, typeid(Body).name(), if it did not start, or
-// if it fails and STARLING_CUDA_SYNC=1. Called by all that follow, after they have started it.
-void CheckStarted(void* stream, const char* body);
+// Throws std::runtime_error with the name of queued work, a plain one or typeid(Body).name(), if it
+// did not start, or if it fails and STARLING_CUDA_SYNC=1. All that follow call it.
+void CheckStarted(void* stream, const char* work);
 
 // Runs body(i) for i in [0, n).
 template <class Body>

@@ -54,13 +54,21 @@ const char* OperatorsAdvice(cudaError_t status) {
 }
 
 // What wrong code ends with. A faulty GPU may end so, too.
-constexpr cudaError_t kOfWrongCode[] = {
-    cudaErrorIllegalAddress,       cudaErrorMisalignedAddress,
-    cudaErrorInvalidAddressSpace,  cudaErrorInvalidPc,
-    cudaErrorIllegalInstruction,   cudaErrorHardwareStackError,
-    cudaErrorLaunchFailure,        cudaErrorInvalidConfiguration,
-    cudaErrorInvalidValue,         cudaErrorLaunchOutOfResources,
-    cudaErrorInvalidDeviceFunction};
+constexpr cudaError_t kOfWrongCode[] = {cudaErrorAssert,
+                                        cudaErrorInvalidResourceHandle,
+                                        cudaErrorStreamCaptureUnsupported,
+                                        cudaErrorStreamCaptureInvalidated,
+                                        cudaErrorIllegalAddress,
+                                        cudaErrorMisalignedAddress,
+                                        cudaErrorInvalidAddressSpace,
+                                        cudaErrorInvalidPc,
+                                        cudaErrorIllegalInstruction,
+                                        cudaErrorHardwareStackError,
+                                        cudaErrorLaunchFailure,
+                                        cudaErrorInvalidConfiguration,
+                                        cudaErrorInvalidValue,
+                                        cudaErrorLaunchOutOfResources,
+                                        cudaErrorInvalidDeviceFunction};
 
 // The name of a type as in the source.
 std::string Demangled(const char* name) {
@@ -75,9 +83,12 @@ std::string Demangled(const char* name) {
 std::string Advice(cudaError_t status) {
   if (const char* const advice = OperatorsAdvice(status)) return advice;
   if (std::ranges::find(kOfWrongCode, status) != std::end(kOfWrongCode)) {
-    return "its code is wrong: run the command again with STARLING_CUDA_SYNC=1, which names the "
-           "code that fails, and report both; if `starling doctor` fails, too, the GPU may be "
-           "faulty";
+    return fmt::format(
+        "its code is wrong: {}report it; if `starling doctor` fails, too, the GPU may "
+        "be faulty",
+        InSteps() ? ""
+                  : "run the command again with STARLING_CUDA_SYNC=1, which names "
+                    "the code that fails, and ");
   }
   return "the GPU was lost or failed: check the driver's messages in the system log (dmesg, Xid), "
          "and run `starling doctor`";
@@ -100,12 +111,13 @@ bool InSteps() {
   return in_steps;
 }
 
-void CheckStarted(void* stream, const char* body) {
+void CheckStarted(void* stream, const char* work) {
   cudaError_t status = cudaGetLastError();
   if (status == cudaSuccess && InSteps()) {
     status = cudaStreamSynchronize(static_cast<cudaStream_t>(stream));
   }
-  if (status != cudaSuccess) Check(status, Demangled(body));
+  if (status == cudaSuccess) return;
+  Check(status, InSteps() ? Demangled(work) : Demangled(work) + ", or work before it,");
 }
 
 }  // namespace starling::cuda

@@ -15,8 +15,8 @@ std::string Advice(cudaError_t status);
 // action: "allocating 3.2 GiB".
 void Check(cudaError_t status, const std::string& action);
 
-// Whether STARLING_CUDA_SYNC=1: every body is waited for when it is started, and nothing is
-// recorded, so that a body that fails is named. Slow.
+// Whether STARLING_CUDA_SYNC=1: all work is waited for when it is queued, and nothing is recorded,
+// so that work that fails is named. Slow.
 bool InSteps();
 
 }  // namespace starling::cuda

@@ -26,6 +26,7 @@ class Recording {
       work();
     } catch (...) {
       cudaStreamEndCapture(stream, &graph);
+      cudaGetLastError();  // clears its error: the first one counts
       if (graph != nullptr) cudaGraphDestroy(graph);
       throw;
     }

@@ -34,11 +34,12 @@ class Cublas {
  public:
   Cublas(Gpu& gpu, Precision precision)
       : library_(CublasLibrary::Open()),
+        stream_(gpu.stream()),
         type_(ComputeType(precision)),
         workspace_(kWorkspace, gpu.memory()),
         handle_(Start(), library_.destroy) {
     // The stream is set first, because setting it resets the workspace.
-    library_.Check(library_.set_stream(handle_.get(), static_cast<cudaStream_t>(gpu.stream())),
+    library_.Check(library_.set_stream(handle_.get(), static_cast<cudaStream_t>(stream_)),
                    "starting");
     library_.Check(library_.set_workspace(handle_.get(), workspace_.data(), kWorkspace),
                    "starting");
@@ -60,6 +61,7 @@ class Cublas {
                                             lda, p.a_stride, &beta, p.c, CUDA_R_32F, p.columns,
                                             p.c_stride, p.shares, type_, CUBLAS_GEMM_DEFAULT);
     library_.Check(status, "a product");
+    starling::cuda::CheckStarted(stream_, "a product of cuBLAS");
   }
 
  private:
@@ -70,6 +72,7 @@ class Cublas {
   }
 
   const CublasLibrary& library_;
+  void* const stream_;
   const cublasComputeType_t type_;
   Buffer<std::byte> workspace_;
   const std::unique_ptr<cublasContext, decltype(CublasLibrary::destroy)> handle_;

@@ -245,6 +245,7 @@ class FirstRunTest(unittest.TestCase):
                  "WRONG 1 of 0"),
                 ("========= ERROR SUMMARY: 0 errors", "failed", "no check was done"),
                 ("========= Error: not permitted here\nbye", "unavailable", "not permitted here"),
+                ("========= Error: process didn't terminate successfully", "failed", "didn't"),
                 ("it broke", "failed", "it broke")):
             self.program("compute-sanitizer", TOOL, text=text)
             with self.subTest(text), tempfile.TemporaryDirectory() as out:

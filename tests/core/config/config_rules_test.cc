@@ -122,6 +122,7 @@ TEST(ConfigRules, AutoIsAGpuThatTheEnvironmentsFill) {
   EXPECT_FALSE(choose(one, DeviceChoice::kAuto, 255).gpu);
   EXPECT_FALSE(choose(one, DeviceChoice::kAuto, 256, 2).gpu) << "128 at once";
   EXPECT_TRUE(choose(one, DeviceChoice::kAuto, 16, 1, NetKind::kAtari).gpu);
+  EXPECT_FALSE(choose(one, DeviceChoice::kAuto, 16, 1, NetKind::kLayers).gpu);
   EXPECT_TRUE(choose(one, DeviceChoice::kCuda, 1).gpu);
   EXPECT_FALSE(choose(one, DeviceChoice::kCpu, 4096).gpu);
   EXPECT_FALSE(choose(none, DeviceChoice::kAuto, 4096).gpu);
@@ -133,6 +134,19 @@ TEST(ConfigRules, AutoIsAGpuThatTheEnvironmentsFill) {
             "32 environments at once do not fill a GPU (256 do): computing on the processor; "
             "actors.backend = \"cuda\" takes the GPU all the same");
   EXPECT_EQ(choose(none, DeviceChoice::kAuto, 32).why, "no driver; computing on the processor");
+}
+
+TEST(ConfigRules, AutoIsAGpuThatTheRunNeeds) {
+  GpuSearch one;
+  one.gpus = {{.name = "A GPU"}};
+  Config games = On(DeviceChoice::kAuto), tf32 = games;
+  games.actors.env_device = DeviceChoice::kCuda;
+  tf32.net.precision = Precision::kTf32;
+  for (const Config& config : {games, tf32}) {
+    const BackendChoice choice = ChooseBackend(config, one);
+    EXPECT_TRUE(choice.gpu);
+    EXPECT_EQ(choice.why, "this run needs a GPU: computing on it");
+  }
 }
 
 TEST(ConfigRules, AContradictionNamesItsFirstKeyAndCanBeMended) {
