@@ -20,6 +20,7 @@ sys.dont_write_bytecode = True
 BENCH = Path(__file__).resolve().parents[2] / "bench" / "first_run"
 sys.path.insert(0, str(BENCH))
 
+import cuda_tools
 import gpu_first_run
 import runner
 import stages
@@ -250,7 +251,7 @@ class FirstRunTest(unittest.TestCase):
             self.program("compute-sanitizer", TOOL, text=text)
             with self.subTest(text), tempfile.TemporaryDirectory() as out:
                 self.out = Path(out) / "out"
-                entry = self.run_stage(stages.sanitizer("memcheck", "ops"))
+                entry = self.run_stage(cuda_tools.sanitizer("memcheck", "ops"))
                 self.assertEqual(entry["status"], status)
                 self.assertIn(why, entry["why"])
 
@@ -260,19 +261,19 @@ class FirstRunTest(unittest.TestCase):
         for visible, first in (({}, "0"), ({"CUDA_VISIBLE_DEVICES": "3,5"}, "3")):
             with mock.patch.dict(os.environ, visible), tempfile.TemporaryDirectory() as out:
                 self.out = Path(out) / "out"
-                entry = self.run_stage(stages.sanitizer("memcheck", "ops"))
+                entry = self.run_stage(cuda_tools.sanitizer("memcheck", "ops"))
                 self.assertIn(f"CUDA_VISIBLE_DEVICES {first}", entry["why"])
 
     def test_a_tool_that_is_not_there_is_unavailable(self):
         with mock.patch("shutil.which", return_value=None):
-            entry = self.run_stage(stages.profile)
+            entry = self.run_stage(cuda_tools.profile)
         self.assertEqual(entry["status"], "unavailable")
         self.assertIn("there is no ncu", entry["why"])
 
     def test_counters_that_are_forbidden_are_unavailable(self):
         self.program("ncu", TOOL, text="==ERROR== ERR_NVGPUCTRPERM - no permission\n"
                      "==WARNING== No kernels were profiled.")
-        entry = self.run_stage(stages.profile)
+        entry = self.run_stage(cuda_tools.profile)
         self.assertEqual(entry["status"], "unavailable")
         self.assertIn("ERR_NVGPUCTRPERM", entry["why"])
 
