@@ -12,9 +12,10 @@
 
 namespace starling::actors {
 
-// The rollout of a working actor, at the pace of its env. Backend "auto" is logged
-// (ChooseBackend); it falls back to the processor if the GPU cannot be opened. `beat` as Rollout's `between_steps`, `while_waiting` as
-// MakeEnvs'. Throws UserError if the run's environment or net cannot be built here.
+// The rollout of a working actor, at the pace of its env. With backend "auto" it logs its choice
+// (ChooseBackend), and falls back to the processor if the GPU cannot be opened. `beat` as Rollout's
+// `between_steps`, `while_waiting` as MakeEnvs'. Throws UserError if the run's environment or net
+// cannot be built here.
 std::unique_ptr<Rollout> MakeRollout(Config config, std::uint32_t slot, std::uint32_t life,
                                      const std::function<void()>& beat = {},
                                      const envs::WhileWaiting& while_waiting = {});
