@@ -76,7 +76,7 @@ class Output:
     def say(self, line):
         try:
             print(line, flush=True)
-        except OSError:  # nobody reads it any more
+        except OSError:  # its reader is gone
             sys.stdout = open(os.devnull, "w")
 
     def keep(self, report):

@@ -18,8 +18,8 @@ namespace {
 
 #ifdef STARLING_PORTABLE
 // Limits oneDNN, which by itself takes the best instructions of the processor, to `instructions`.
-// That is possible once in a process, and before any call that makes oneDNN choose: its products,
-// and even the question what it would choose.
+// That is possible once in a process, and only before oneDNN has chosen: computing a product makes
+// it choose, and so does asking what it would choose.
 void LimitOneDnnTo(Instructions instructions) {
   static std::mutex mutex;
   static auto limit = Instructions::kAuto;

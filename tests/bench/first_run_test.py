@@ -302,7 +302,7 @@ class FirstRunTest(unittest.TestCase):
     # ---- Time
 
     def test_a_stage_is_cut_with_all_its_processes(self):
-        # The command ignores SIGTERM and has a child; what it printed is kept.
+        # The command ignores SIGTERM, has a child, and has printed a line.
         child = f"{sys.executable} -c 'import time; time.sleep(600)'"
 
         def hangs(run):

@@ -17,7 +17,7 @@
 namespace starling::doctor {
 namespace {
 
-// What the thread that runs the checks tells the thread that watches it.
+// The news of the thread that runs the checks, for the thread that watches it.
 class Progress {
  public:
   // ---- By the thread that runs
@@ -27,7 +27,7 @@ class Progress {
     running_ = row, busy_ = true;
     changed_.notify_all();
   }
-  // Ends what Begin began, with a row or without.
+  // The check that Begin named has ended; its row, if it has one.
   void End(std::optional<Row> row) {
     const std::scoped_lock lock(mutex_);
     if (row) done_.push_back(std::move(*row));

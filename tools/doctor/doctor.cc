@@ -196,9 +196,9 @@ std::vector<std::string> MissingParts(const Diagnosis& diagnosis) {
   }
   if (!broken.empty()) {
     missing.push_back(fmt::format(
-        "For trust in the results: every check of {} must agree; do not train with it before. If "
-        "no "
-        "line above names a remedy, build again on this machine, then suspect driver or hardware.",
+        "For trust in the results: every check of {} must agree; until then do not train with it. "
+        "If no line above names a remedy, build again on this machine, then suspect driver or "
+        "hardware.",
         fmt::join(broken, ", ")));
   }
   AddMissing(diagnosis.machine, missing);

@@ -1,4 +1,4 @@
-// The checks of `starling doctor`: how they are run, and that they find what is broken.
+// How the checks of `starling doctor` are run, and what they find.
 #include "tools/doctor/checks.h"
 
 #include <gmock/gmock.h>
@@ -153,7 +153,7 @@ TEST(ChecksTest, ABrokenOpIsNamed) {
   }
 }
 
-// Games on a GPU made of loops, which do in step kFaulty what they should not.
+// Games on a GPU made of loops, with one fault, in step kFaulty.
 enum class Fault { kPicture, kReward, kEnd, kEpisode };
 constexpr int kFaulty = 40;
 
