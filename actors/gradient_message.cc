@@ -7,22 +7,6 @@
 #include "core/log.h"
 
 namespace starling::actors {
-namespace {
-
-// Keeps at most wire::kMaxEpisodes, evenly spaced: episodes that end early in an unroll differ from
-// later ones.
-void KeepWhatFits(std::vector<envs::EpisodeEnd>& ended) {
-  const std::size_t all = ended.size(), most = wire::kMaxEpisodes;
-  if (all <= most) return;
-  static bool warned = false;
-  if (!std::exchange(warned, true)) {
-    LogWarn("{} episodes ended in one unroll; at most {} of each are counted", all, most);
-  }
-  for (std::size_t i = 0; i < most; ++i) ended[i] = ended[i * all / most];
-  ended.resize(most);
-}
-
-}  // namespace
 
 void GradientSpace::Open(const std::string& shared, std::size_t floats, wire::ElementType type) {
   floats_ = floats;
@@ -55,7 +39,9 @@ void GradientSpace::Answered(std::uint64_t sequence) {
   if (buffers_) buffers_->Answered(sequence);
 }
 
-wire::Gradient GradientMessage(const RolloutGradient& gradient, RolloutEpisodes episodes) {
+static_assert(envs::kKeptEpisodes <= wire::kMaxEpisodes);
+
+wire::Gradient GradientMessage(const RolloutGradient& gradient, const RolloutEpisodes& episodes) {
   wire::Gradient message{.samples = gradient.samples,
                          .norm = gradient.norm,
                          .policy_loss = gradient.loss.policy_loss,
@@ -66,9 +52,9 @@ wire::Gradient GradientMessage(const RolloutGradient& gradient, RolloutEpisodes 
                          .act_us = gradient.act_us,
                          .act_wait_us = gradient.act_wait_us,
                          .gradient_us = gradient.gradient_us,
+                         .episodes_before = episodes.untold,
                          .episodes_cut = episodes.cut,
                          .envs_replaced = episodes.replaced};
-  KeepWhatFits(episodes.ended);
   for (const envs::EpisodeEnd& end : episodes.ended) {
     message.episodes.push_back(
         {.episode_return = end.episode_return, .length = static_cast<std::uint64_t>(end.length)});

@@ -46,8 +46,7 @@ class GradientSpace {
   std::shared_ptr<float[]> unshared_;
 };
 
-// Describes `gradient`, without its grant, its buffer and the times of the wire. Of more than
-// wire::kMaxEpisodes episodes it keeps that many, evenly spaced.
-wire::Gradient GradientMessage(const RolloutGradient& gradient, RolloutEpisodes episodes);
+// Describes `gradient`, without its grant, its buffer and the times of the wire.
+wire::Gradient GradientMessage(const RolloutGradient& gradient, const RolloutEpisodes& episodes);
 
 }  // namespace starling::actors

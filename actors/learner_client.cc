@@ -36,11 +36,11 @@ ClientState StateAfter(wire::LeaveReason reason) {
 
 bool LearnerClient::Push(const wire::Grant& grant, const wire::SnapshotMeta& meta,
                          std::uint64_t played, const RolloutGradient& gradient,
-                         RolloutEpisodes episodes) {
+                         const RolloutEpisodes& episodes) {
   const std::int64_t begin = real_.NowNs();
   Session& session = *session_;
   // 1. Describe the gradient.
-  wire::Gradient body = GradientMessage(gradient, std::move(episodes));
+  wire::Gradient body = GradientMessage(gradient, episodes);
   body.grant = grant.number;
   body.use = grant.use;
   body.played = played;

@@ -140,7 +140,7 @@ class LearnerClient {
   // Sends one gradient computed on `meta`'s weights under `grant`, of an unroll that the weights of
   // version `played` played. Returns false if the state has changed.
   bool Push(const wire::Grant& grant, const wire::SnapshotMeta& meta, std::uint64_t played,
-            const RolloutGradient& gradient, RolloutEpisodes episodes);
+            const RolloutGradient& gradient, const RolloutEpisodes& episodes);
 
   // Sends a heartbeat if one is due. Cheap: call it often.
   void Beat();

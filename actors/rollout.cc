@@ -91,6 +91,7 @@ Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t life, R
       minibatches_(
           MakeMinibatches(config, spec(), *replica_.backend, {config.run.seed, slot, life})),
       memory_(replica_.backend->memory()),
+      watch_(replica_.gpu != nullptr && !staged_ ? replica_.gpu->MakeWatch() : nullptr),
       weights_(layout_.size(), memory_),
       loss_weights_(1, memory_),
       action_streams_(Size(envs_), memory_),
@@ -161,6 +162,7 @@ void Rollout::Act() {
   held_.emplace(*replica_.backend);
   const SteadyClock clock;
   const std::int64_t begin = clock.NowNs(), waited_before = WaitedNs();
+  if (watch_) watch_->Tick();
   SendWeights();
   Unroll();
   played_ = true;
@@ -171,10 +173,12 @@ void Rollout::Act() {
       minibatches_->Keep(Played());
     });
   }
-  memory_.Wait();
+  if (watch_) watch_->Tick();
+  // On a GPU the gradient follows at once, unless other weights come first.
+  if (!watch_ || recomputes()) memory_.Wait();
+  if (recomputes()) held_.reset();
   waited_ns_ = WaitedNs() - waited_before;
   act_ns_ = clock.NowNs() - begin - waited_ns_;
-  if (recomputes()) held_.reset();  // other weights come
 }
 
 RolloutGradient Rollout::Gradient(std::uint64_t use, double entropy, std::span<float> gradient) {
@@ -197,14 +201,22 @@ RolloutGradient Rollout::Gradient(std::uint64_t use, double entropy, std::span<f
   Fetch(gradient);
   held_.reset();
 
+  // 3. Their times. That of acting is the GPU's own, if it was not waited for.
+  std::int64_t act_ns = std::exchange(act_ns_, 0), gradient_ns = clock.NowNs() - begin;
+  const std::int64_t waited_ns = std::exchange(waited_ns_, 0);
+  if (watch_) {
+    const std::int64_t both_ns = act_ns + gradient_ns;
+    act_ns = std::clamp<std::int64_t>(watch_->TakeNs() - waited_ns, 0, both_ns);
+    gradient_ns = both_ns - act_ns;
+  }
   const Report& report = report_.host.span()[0];
   return {.values = gradient,
           .norm = report.norm,
           .loss = report.loss,
           .samples = static_cast<std::uint32_t>(Samples()),
-          .act_us = static_cast<std::uint32_t>(std::exchange(act_ns_, 0) / 1000),
-          .act_wait_us = static_cast<std::uint32_t>(std::exchange(waited_ns_, 0) / 1000),
-          .gradient_us = static_cast<std::uint32_t>((clock.NowNs() - begin) / 1000)};
+          .act_us = static_cast<std::uint32_t>(act_ns / 1000),
+          .act_wait_us = static_cast<std::uint32_t>(waited_ns / 1000),
+          .gradient_us = static_cast<std::uint32_t>(gradient_ns / 1000)};
 }
 
 void Rollout::SendWeights() {
@@ -334,16 +346,20 @@ void Rollout::Fields(StateBytes& state) {
 
 RolloutEpisodes Rollout::TakeEpisodes() {
   RolloutEpisodes episodes;
-  std::uint64_t replaced = 0;
+  std::uint64_t replaced = 0, untold = 0;
   for (std::size_t group = 0; group < groups_.size(); ++group) {
     const std::size_t before = episodes.ended.size();
     groups_[group]->TakeEpisodes(episodes.ended);
     for (auto& end : std::span(episodes.ended).subspan(before)) end.env += firsts_[group];
     replaced += groups_[group]->replaced();
+    untold += groups_[group]->untold();
   }
   episodes.cut = static_cast<std::uint32_t>(std::erase_if(
       episodes.ended, [](const auto& episode) { return episode.end == envs::End::kCut; }));
   episodes.replaced = static_cast<std::uint32_t>(replaced - std::exchange(replaced_, replaced));
+  const std::size_t told = std::min<std::size_t>(episodes.ended.size(), envs::kKeptEpisodes);
+  episodes.untold = untold - std::exchange(untold_, untold) + (episodes.ended.size() - told);
+  episodes.ended.erase(episodes.ended.begin(), episodes.ended.end() - std::ptrdiff_t(told));
   return episodes;
 }
 

@@ -49,9 +49,12 @@ net::ModelSpec ModelSpecOf(const Config& config, const envs::EnvSpec& env);
 
 // Episodes since the last report.
 struct RolloutEpisodes {
-  std::vector<envs::EpisodeEnd> ended;
+  std::vector<envs::EpisodeEnd> ended;  // the newest, at most envs::kKeptEpisodes
+  std::uint64_t untold = 0;             // number of the others, which ended before
   std::uint32_t cut = 0;       // episodes lost with their process; their returns are not counted
   std::uint32_t replaced = 0;  // number of processes
+
+  friend bool operator==(const RolloutEpisodes&, const RolloutEpisodes&) = default;
 };
 
 struct RolloutGradient {
@@ -197,6 +200,7 @@ class Rollout {
   Normalizer normalizer_;
   std::unique_ptr<Minibatches> minibatches_;  // nullptr: one gradient, of the activations of acting
   Memory& memory_;                            // the replica's, of all buffers below
+  std::unique_ptr<GpuWatch> watch_;           // of acting on a GPU; nullptr: the host's time counts
 
   Mirrored<float> weights_;
   Mirrored<net::LossWeights> loss_weights_;       // (1)
@@ -214,7 +218,7 @@ class Rollout {
   bool fresh_ = true;                        // the rows of step 0 are not observed yet
   bool played_ = false;                      // ... or are still those of the last unroll
   std::int64_t next_use_ = 0;                // of it
-  std::uint64_t replaced_ = 0;               // processes already reported
+  std::uint64_t replaced_ = 0, untold_ = 0;  // processes and episodes already reported
 };
 
 }  // namespace starling::actors

@@ -25,12 +25,10 @@ constexpr int kParts = 5;
 // Returns the replica of slot 0, and sets `timed` to its GPU, if it has one.
 actors::Replica TimedReplica(const Config& config, TimedGpu*& timed) {
   if (!actors::UsesGpu(config)) return actors::MakeReplica(config, 0);
-  std::unique_ptr<Gpu> gpu = OpenGpu(0);
-  std::unique_ptr<Stopwatch> watch = WatchOf(*gpu);
-  auto both = std::make_unique<TimedGpu>(std::move(gpu), std::move(watch));
-  timed = both.get();
-  std::unique_ptr<net::Backend<float>> backend = net::MakeCudaBackend(*both, config.net.precision);
-  return {.gpu = std::move(both), .backend = std::move(backend)};
+  auto gpu = std::make_unique<TimedGpu>(OpenGpu(0));
+  timed = gpu.get();
+  std::unique_ptr<net::Backend<float>> backend = net::MakeCudaBackend(*gpu, config.net.precision);
+  return {.gpu = std::move(gpu), .backend = std::move(backend)};
 }
 
 struct SoloActor {
@@ -47,7 +45,7 @@ struct SoloActor {
     if (!std::isfinite(done.norm)) throw std::runtime_error("a gradient is not finite");
     act_ns += 1e3 * done.act_us;
     gradient_ns += 1e3 * done.gradient_us;
-    if (gpu != nullptr) busy_ns += 1e9 * gpu->TakeSeconds();
+    if (gpu != nullptr) busy_ns += static_cast<double>(gpu->TakeNs());
     steps += done.samples;
   }
 

@@ -37,6 +37,7 @@ double GameStepNs(Gpu& gpu, envs::VecEnv& games, int steps, double seconds) {
       for (int step = 0; step < steps; ++step) {
         games.Step(there.span(), observations.span(), rewards.span(), terminals.span());
       }
+      games.QueueEpisodes();
     });
     memory.Wait();
     ended.clear();

@@ -1,6 +1,7 @@
 // A GPU that measures the time of its repeated work, with the launches.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -9,21 +10,9 @@
 
 namespace starling::bench {
 
-// Ticks in the order of the work of a GPU.
-class Stopwatch {
- public:
-  virtual ~Stopwatch() = default;
-  virtual void Tick() = 0;  // queued behind all earlier work
-  // Returns the time from each first to each second tick since the last call, in seconds. REQUIRES:
-  // the work is done (Memory::Wait).
-  virtual double TakeSeconds() = 0;
-};
-std::unique_ptr<Stopwatch> WatchOf(Gpu& gpu);
-
 class TimedGpu final : public Gpu {
  public:
-  TimedGpu(std::unique_ptr<Gpu> gpu, std::unique_ptr<Stopwatch> watch)
-      : gpu_(std::move(gpu)), watch_(std::move(watch)) {}
+  explicit TimedGpu(std::unique_ptr<Gpu> gpu) : gpu_(std::move(gpu)), watch_(gpu_->MakeWatch()) {}
 
   const GpuInfo& info() const override { return gpu_->info(); }
   Memory& memory() override { return gpu_->memory(); }
@@ -34,12 +23,13 @@ class TimedGpu final : public Gpu {
     watch_->Tick();
   }
 
-  // As Stopwatch's.
-  double TakeSeconds() { return watch_->TakeSeconds(); }
+  std::unique_ptr<GpuWatch> MakeWatch() override { return gpu_->MakeWatch(); }
+
+  std::int64_t TakeNs() { return watch_->TakeNs(); }  // as its watch
 
  private:
   std::unique_ptr<Gpu> gpu_;
-  std::unique_ptr<Stopwatch> watch_;  // before the GPU, which it uses, is gone
+  std::unique_ptr<GpuWatch> watch_;  // before the GPU, which it uses, is gone
 };
 
 }  // namespace starling::bench

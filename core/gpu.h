@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -67,6 +68,15 @@ inline constexpr char kGpuMemoryFull[] =
     "its memory is full: make actors.envs_per_actor, actors.unroll or actors.count smaller, or end "
     "other programs on it (nvidia-smi lists them)";
 
+// Measures the time that a GPU takes for its work, from each first to each second tick.
+class GpuWatch {
+ public:
+  virtual ~GpuWatch() = default;
+  virtual void Tick() = 0;  // queued behind all earlier work; not within a Repeat
+  // Returns the time since the last call, in nanoseconds. REQUIRES: the work is done (Memory::Wait).
+  virtual std::int64_t TakeNs() = 0;
+};
+
 class Gpu {
  public:
   virtual ~Gpu() = default;
@@ -79,6 +89,9 @@ class Gpu {
   // calls launch that graph and do not call work(). All users of a Gpu share its ids. REQUIRES:
   // work() never waits, and allocates nothing in its second call.
   virtual void Repeat(int id, const std::function<void()>& work) = 0;
+
+  // The GPU must outlive it.
+  virtual std::unique_ptr<GpuWatch> MakeWatch() = 0;
 };
 
 // Opens GPU `index` of FindGpus().gpus. Throws UserError, one sentence with the remedy, if there is

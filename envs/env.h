@@ -54,6 +54,10 @@ struct EpisodeEnd {
   friend bool operator==(const EpisodeEnd&, const EpisodeEnd&) = default;
 };
 
+// Of the episodes that end between two calls of QueueEpisodes, envs on a GPU keep so many, the
+// newest. They are as many as a learner averages (learner/counters.h).
+inline constexpr int kKeptEpisodes = 100;
+
 // The observation that a truncated episode ends on; the reset that follows hides it.
 struct Truncated {
   int env = 0;
@@ -112,8 +116,13 @@ class VecEnv {
   // until the next Step or Reset. Empty, at no cost, for nearly all steps.
   virtual std::span<const Truncated> truncated() const { return {}; }
 
+  // Envs on a GPU queue the episodes that have ended for TakeEpisodes, which then REQUIRES that
+  // their memory was waited for. May be recorded. No effect on others: all have their episodes.
+  virtual void QueueEpisodes() {}
   // Appends the episodes that ended since the last call to `out`, in (step, env) order.
   virtual void TakeEpisodes(std::vector<EpisodeEnd>& out) = 0;
+  // Number of episodes so far of which TakeEpisodes told nothing, because others were newer.
+  virtual std::uint64_t untold() const { return 0; }
 
   // Number of env processes replaced so far.
   virtual std::uint64_t replaced() const { return 0; }

@@ -31,11 +31,15 @@ Histogram HistogramFrom(const nlohmann::json& json) {
 
 }  // namespace
 
-void Counters::AddEpisode(const wire::Episode& episode) {
-  if (!std::isfinite(episode.episode_return)) return;
-  ++episodes;
-  Remember(recent_returns, episode.episode_return);
-  Remember(recent_lengths, static_cast<double>(episode.length));
+void Counters::AddEpisodes(const wire::Gradient& gradient) {
+  static_assert(wire::kMaxEpisodes >= kEpisodeWindow, "a message fills the window");
+  episodes += gradient.episodes_before;
+  for (const wire::Episode& episode : gradient.episodes) {
+    if (!std::isfinite(episode.episode_return)) continue;
+    ++episodes;
+    Remember(recent_returns, episode.episode_return);
+    Remember(recent_lengths, static_cast<double>(episode.length));
+  }
 }
 
 std::uint64_t Counters::dropped_total() const {

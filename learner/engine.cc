@@ -136,14 +136,11 @@ Engine::Receipt Engine::Receive(Received gradient) {
   const std::uint64_t use = gradient.body.use, played = gradient.body.played;
   wire::Outcome outcome = CheckContent(gradient, *sender);
   if (outcome == wire::Outcome::kNone) {
-    Count(gradient.body);
-    std::vector<wire::Episode> episodes = gradient.body.episodes;
+    Count(gradient.body);  // it is newest_ now
     outcome = Hold(std::move(gradient), *sender);
     // The update of a held gradient counts its episodes. Nothing does once the run is over: the
     // window that has ended it stays.
-    if (outcome != wire::Outcome::kNone && !over()) {
-      for (const wire::Episode& episode : episodes) counters_.AddEpisode(episode);
-    }
+    if (outcome != wire::Outcome::kNone && !over()) counters_.AddEpisodes(newest_);
   } else if (outcome != wire::Outcome::kDuplicate) {
     Revoke(record.slot, record.grant);
   }

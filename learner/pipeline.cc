@@ -109,7 +109,7 @@ void Pipeline::Launch(const Judge::Update& decided) {
     samples += gradient.body.samples;
     steps += gradient.steps;
     counters_.staleness.Add(staleness);
-    for (const wire::Episode& episode : gradient.body.episodes) counters_.AddEpisode(episode);
+    counters_.AddEpisodes(gradient.body);
     if (config_.reuses_data()) counters_.data_age.Add(decided.version - 1 - gradient.body.played);
   }
   ++counters_.updates;

@@ -257,7 +257,7 @@ bool UnpackFields(Kind kind, std::span<const std::byte> bytes, Body& body) {
   try {
     // 1. Parse. A few bytes can claim gigabytes, so every count is limited before its memory is
     // allocated. Strings are not copied.
-    const msgpack::unpack_limit limit(/*array=*/kMaxEpisodes, /*map=*/kMaxMapEntries,
+    const msgpack::unpack_limit limit(/*array=*/kMaxUpdateItems, /*map=*/kMaxMapEntries,
                                       /*str=*/kMaxStatePart, /*bin=*/kMaxTextBytes,
                                       /*ext=*/kMaxTextBytes, /*depth=*/kMaxFieldsDepth);
     const auto in_place = [](object_type, std::size_t, void*) { return true; };

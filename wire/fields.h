@@ -76,6 +76,7 @@ void Visit(auto& visit, Is<Gradient> auto& gradient) {
   visit("grad_us", gradient.gradient_us);
   visit("push_us", gradient.push_us);
   visit("episodes", gradient.episodes, kMaxEpisodes);
+  visit("before", gradient.episodes_before);
   visit("cut", gradient.episodes_cut);
   visit("replaced", gradient.envs_replaced);
 }

@@ -17,14 +17,14 @@
 namespace starling::wire {
 
 inline constexpr std::uint32_t kProtocolMagic = 0x4C525453;  // the bytes 'S' 'T' 'R' 'L'
-inline constexpr std::uint16_t kProtocolVersion = 12;
+inline constexpr std::uint16_t kProtocolVersion = 13;
 inline constexpr std::size_t kHeaderBytes = 64;
 inline constexpr std::size_t kMessageFrames = 3;
 
 // Limits of one message. The receiver refuses a message that exceeds them, the sender CHECKs. The
 // limit of the tensor depends on the net: the receiver passes its number of elements to Decode.
 inline constexpr std::size_t kMaxFieldsBytes = 320 * 1024;
-inline constexpr std::size_t kMaxEpisodes = 16'384;        // in one gradient; 18 bytes each at most
+inline constexpr std::size_t kMaxEpisodes = 100;           // in one gradient
 inline constexpr std::size_t kMaxGrants = 256;             // in one answer
 inline constexpr std::size_t kMaxOutcomes = 256;           // in one answer
 inline constexpr std::size_t kMaxConfigBytes = 64 * 1024;  // Welcome::config
@@ -154,7 +154,10 @@ struct Gradient {
   // backward pass, sending the previous gradient.
   std::uint32_t wait_us = 0, refresh_us = 0, act_us = 0, act_wait_us = 0, gradient_us = 0,
                 push_us = 0;
-  std::vector<Episode> episodes{};  // ended since the last gradient, at most kMaxEpisodes
+  // Episodes that ended since the last gradient: the newest, at most kMaxEpisodes, and the number of
+  // those before them.
+  std::vector<Episode> episodes{};
+  std::uint64_t episodes_before = 0;
   // Since the last gradient: replaced env processes, and episodes (not among those above) that were
   // cut off by it.
   std::uint32_t episodes_cut = 0, envs_replaced = 0;

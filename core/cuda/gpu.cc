@@ -5,6 +5,7 @@
 
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "core/check.h"
 #include "core/cuda/device_memory.h"
@@ -45,6 +46,39 @@ class Recording {
   cudaGraphExec_t graph_ = nullptr;
 };
 
+class EventWatch final : public GpuWatch {
+ public:
+  explicit EventWatch(cudaStream_t stream) : stream_(stream) {}
+  ~EventWatch() override {
+    for (const cudaEvent_t event : events_) cudaEventDestroy(event);
+  }
+  EventWatch(const EventWatch&) = delete;
+  EventWatch& operator=(const EventWatch&) = delete;
+
+  void Tick() override {
+    if (used_ == events_.size()) {
+      Check(cudaEventCreate(&events_.emplace_back()), "making an event");
+    }
+    Check(cudaEventRecord(events_[used_++], stream_), "recording an event");
+  }
+
+  std::int64_t TakeNs() override {
+    double sum_ms = 0;
+    for (std::size_t i = 0; i + 1 < used_; i += 2) {
+      float ms = 0;
+      Check(cudaEventElapsedTime(&ms, events_[i], events_[i + 1]), "reading an event");
+      sum_ms += ms;
+    }
+    used_ = 0;
+    return static_cast<std::int64_t>(1e6 * sum_ms);
+  }
+
+ private:
+  const cudaStream_t stream_;
+  std::vector<cudaEvent_t> events_;
+  std::size_t used_ = 0;
+};
+
 class CudaGpu final : public Gpu {
  public:
   explicit CudaGpu(GpuInfo info) : info_(std::move(info)) {
@@ -71,6 +105,7 @@ class CudaGpu final : public Gpu {
     if (at->second == nullptr) at->second = std::make_unique<Recording>(stream_, work);
     at->second->Play(stream_);
   }
+  std::unique_ptr<GpuWatch> MakeWatch() override { return std::make_unique<EventWatch>(stream_); }
 
  private:
   const GpuInfo info_;

@@ -1,4 +1,5 @@
-// The kernels of envs/cuda/play.h for every game in the table of games.h.
+// The kernels of envs/cuda/play.h for every game in the table of games.h, and those of their
+// episodes.
 #include "core/cuda/each.cuh"
 #include "envs/cuda/play.h"
 #include "envs/games/games.h"
@@ -13,5 +14,8 @@ namespace starling::cuda {
 
 STARLING_GAMES(STARLING_GAME)
 #undef STARLING_GAME
+
+template void ForEachWarp(void*, long long, std::size_t, const envs::CountEpisodes&);
+template void ForEachWarp(void*, long long, std::size_t, const envs::KeepNewestEpisodes&);
 
 }  // namespace starling::cuda

@@ -10,22 +10,11 @@
 #include <new>
 
 #include "core/cuda/each.h"
+#include "envs/cuda/episodes.h"
 #include "envs/env.h"
 #include "envs/game.h"
 
 namespace starling::envs {
-
-// An episode that ended.
-struct EndedEpisode {
-  double episode_return = 0;
-  std::int64_t length = 0;
-  std::int64_t step = 0;  // number of the step since the last TakeEpisodes
-};
-
-// Counts of one env since the last TakeEpisodes.
-struct SinceTaken {
-  std::int32_t steps = 0, ended = 0;
-};
 
 // The memory that the lanes of an env share: its seat, then its row of observations.
 template <Game G>
@@ -89,13 +78,10 @@ struct ResetGame {
 // Plays a step in every env, and resets an env whose episode ended.
 template <Game G>
 struct StepGame {
-  long long n;
-  ActionWords<G> largest;       // value of each choice
-  int obs_size, row;            // of EnvSpec
-  std::int32_t most_ended;      // rows of `ended`
-  Seat<G>* seats;               // (n)
-  SinceTaken* since;            // (n)
-  EndedEpisode* ended;          // (most_ended, n); row k: the k-th to end of each env
+  ActionWords<G> largest;  // value of each choice
+  int obs_size, row;       // of EnvSpec
+  Seat<G>* seats;          // (n)
+  EpisodeTable episodes;
   const std::int32_t* actions;  // (n, width)
   float* observations;          // (n, row)
   float* rewards;
@@ -117,16 +103,12 @@ struct StepGame {
     const Outcome outcome = seat.Play(Asked(i));
     rewards[i] = outcome.reward;
     terminals[i] = static_cast<std::uint8_t>(outcome.end());
-    SinceTaken counts = since[i];
+    EndedEpisode ended;
     if (outcome.terminal) {
-      if (counts.ended < most_ended) {
-        ended[counts.ended * n + i] = {seat.episode_return, seat.length, counts.steps};
-      }
-      ++counts.ended;
+      ended = {seat.episode_return, seat.length};
       seat.Restart();
     }
-    ++counts.steps;
-    since[i] = counts;
+    episodes.Add(i, ended);
   }
 
   // The action of env i, a choice out of range as the nearest of its values.

@@ -104,7 +104,7 @@ void ExpectSame(const Config& config, Rollout& host, Rollout& gpu) {
       EXPECT_NEAR(b.loss.kl, a.loss.kl, 1e-4 * (1 + a.loss.kl));
       EXPECT_EQ(b.samples, a.samples);
     }
-    EXPECT_EQ(gpu.TakeEpisodes().ended, host.TakeEpisodes().ended);
+    EXPECT_EQ(gpu.TakeEpisodes(), host.TakeEpisodes());
   }
 }
 
@@ -205,6 +205,18 @@ TEST_F(GpuRolloutTest, AnUnrollOnTheGpuIsTwoGraphs) {
   for (int round = 0; round < 5; ++round) rollout->Run(0.01, gradient);
   EXPECT_EQ(gpu->recordings(), 2) << "the unroll and its gradient";
   EXPECT_EQ(gpu->replays(), 2 * 4) << "all but the first round";
+}
+
+TEST_F(GpuRolloutTest, AnUnrollOnTheGpuIsWaitedForOnce) {
+  FakeGpu* gpu = nullptr;
+  const auto rollout = OnGpu(ConfigOf({}), Games::kOnTheGpu, &gpu);
+  std::vector<float> gradient(rollout->layout().size());
+  for (int round = 0; round < 2; ++round) rollout->Run(0.01, gradient);
+  const int before = gpu->waits();
+  const RolloutGradient last = rollout->Run(0.01, gradient);
+  rollout->TakeEpisodes();
+  EXPECT_EQ(gpu->waits(), before + 1);
+  EXPECT_EQ(last.act_us, 2 * FakeGpu::kNsOfWork / 1000) << "the weights, the recorded unroll";
 }
 
 // Recorded or not: the same numbers.

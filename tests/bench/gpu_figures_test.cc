@@ -40,24 +40,17 @@ TEST(GpuFiguresTest, GamesArePlayedInOneRecording) {
   EXPECT_GE(gpu.replays(), 14);
 }
 
-// Counts ticks; a second passes between any two.
-class CountingWatch final : public Stopwatch {
- public:
-  explicit CountingWatch(int& ticks) : ticks_(ticks) {}
-  void Tick() override { ++ticks_; }
-  double TakeSeconds() override { return ticks_ / 2; }
-
- private:
-  int& ticks_;
-};
-
-TEST(GpuFiguresTest, ATimedGpuTicksAroundItsWork) {
-  int ticks = 0, seen = -1;
-  TimedGpu gpu(std::make_unique<FakeGpu>(), std::make_unique<CountingWatch>(ticks));
-  for (int i = 0; i < 3; ++i) gpu.Repeat(0, [&] { seen = ticks; });
-  EXPECT_EQ(seen, 3) << "the second call is the one that records";
-  EXPECT_EQ(ticks, 6);
-  EXPECT_EQ(gpu.TakeSeconds(), 3);
+TEST(GpuFiguresTest, ATimedGpuTimesItsRepeatedWork) {
+  TimedGpu gpu(std::make_unique<FakeGpu>());
+  Buffer<float> array(4, gpu.memory());
+  const auto clear = [&] { Clear(gpu.memory(), array.span()); };
+  for (int i = 0; i < 3; ++i) {
+    gpu.Repeat(0, clear);
+    clear();
+  }
+  gpu.memory().Wait();
+  EXPECT_EQ(gpu.TakeNs(), 3 * FakeGpu::kNsOfWork) << "not the work between";
+  EXPECT_EQ(gpu.TakeNs(), 0) << "since the last time";
 }
 
 }  // namespace

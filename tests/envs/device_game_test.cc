@@ -32,7 +32,7 @@ Make OnLoopsOf(const std::string& name) {
   CHECK(false, "{} has no line in the test's table", name);
 }
 
-constexpr int kTakeEvery = 97;  // between two takings of episodes
+constexpr int kTakeEvery = 97;  // the most steps between two takings of episodes
 constexpr int kSteps = 2600;    // an episode of Freeway is 2501
 constexpr EnvSeed kGameSeed{.seed = 5, .slot = 1, .life = 2};
 
@@ -62,11 +62,17 @@ struct Pair {
 
   // How many there were.
   std::size_t TakeBoth() {
-    std::vector<EpisodeEnd> ours(1), wanted(1);  // to be appended to
+    std::vector<EpisodeEnd> ours(1), wanted;  // to be appended to
+    there.env->QueueEpisodes();
+    there.gpu.memory().Wait();
+    const std::uint64_t untold_before = there.env->untold();
     there.env->TakeEpisodes(ours);
     here.env->TakeEpisodes(wanted);
-    EXPECT_EQ(ours, wanted);
-    return ours.size() - 1;
+    const std::uint64_t untold = there.env->untold() - untold_before;
+    EXPECT_EQ(untold, std::max<std::size_t>(wanted.size(), kKeptEpisodes) - kKeptEpisodes);
+    EXPECT_THAT(std::span(ours).subspan(1),
+                testing::ElementsAreArray(std::span(wanted).subspan(untold)));
+    return wanted.size();
   }
 
   OnGpuBench there;
@@ -186,6 +192,36 @@ TEST(DeviceGame, AResetAbandonsEpisodesAndKeepsThoseThatEnded) {
   EXPECT_EQ(pair.TakeBoth(), 0u) << "once";
 }
 
+// Some hundred episodes at once, in a table of many chunks, taken after few and after many steps.
+TEST(DeviceGame, OfManyEpisodesTheNewestAreTold) {
+  FakeGpu gpu;
+  Pair catches({.name = "catch"}, 150, gpu, MakeOnLoops<Catch>);  // they end at the same step
+  Pair breakouts({.name = "minatar/breakout"}, 70, gpu, MakeOnLoops<MinatarBreakout>);
+  breakouts.there.recording = 1;
+  for (Pair* const pair : {&catches, &breakouts}) {
+    std::size_t most = 0, played = 0;
+    for (const int steps : {kTakeEvery, 1, 2, 30, 0, kTakeEvery}) {
+      for (int step = 0; step < steps; ++step) pair->Step();
+      const std::size_t ended = pair->TakeBoth();
+      most = std::max(most, ended);
+      played += ended;
+    }
+    EXPECT_GT(most, 2 * kKeptEpisodes);
+    EXPECT_EQ(pair->there.env->untold() > 0, played > kKeptEpisodes);
+  }
+}
+
+TEST(DeviceGame, EpisodesThatWereQueuedAreInTheState) {
+  FakeGpu gpu;
+  Pair pair({.name = "catch"}, 4, gpu, MakeOnLoops<Catch>);
+  for (int step = 0; step < 13; ++step) pair.Step();
+  pair.there.env->QueueEpisodes();
+  gpu.memory().Wait();
+  for (int step = 0; step < 13; ++step) pair.Step();
+  EXPECT_EQ(Saved(*pair.there.env), Saved(*pair.here.env));
+  EXPECT_EQ(pair.TakeBoth(), 8u);
+}
+
 TEST(DeviceGame, AnActionOutOfRangeIsPlayedAsTheNearest) {
   FakeGpu gpu;
   Pair pair({.name = "minatar/breakout", .sticky_actions = 0, .action_set = ActionSet::kMinimal}, 2,
@@ -238,8 +274,10 @@ TEST(DeviceGameDeathTest, RefusesWhatItWasNotMadeFor) {
   EXPECT_DEATH(pair.there.env->Reset(pair.there.rewards_there.span()), "CHECK");
   EXPECT_DEATH(pair.there.env->Step(pair.there.actions_there.span(), {}, {}, {}), "0 rewards");
   for (int step = 0; step <= kTakeEvery; ++step) pair.Step();
+  pair.there.env->QueueEpisodes();
+  gpu.memory().Wait();
   std::vector<EpisodeEnd> ended;
-  EXPECT_DEATH(pair.there.env->TakeEpisodes(ended), "98 steps since episodes were taken");
+  EXPECT_DEATH(pair.there.env->TakeEpisodes(ended), "98 steps since episodes were queued");
   EXPECT_DEATH(MakeOnLoops<Dummy>({}, 1, kGameSeed, 0, gpu), "steps = 0");
 }
 

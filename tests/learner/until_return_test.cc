@@ -100,6 +100,15 @@ TEST_F(UntilReturnTest, EpisodesAreCountedWithTheirUpdateInTheOrderOfTheSum) {
   EXPECT_EQ(Status().mean_return, 0.4) << "the first 20 that left the window are of slot 0";
 }
 
+TEST_F(UntilReturnTest, EpisodesThatWereNotToldCountToo) {
+  JoinBoth({});
+  Received many = With(0, kWindow, 2);
+  many.body.episodes_before = 1000;
+  Apply1(std::move(many));
+  EXPECT_EQ(Status().episodes, 1000 + kWindow);
+  EXPECT_EQ(Status().mean_return, 2);
+}
+
 TEST_F(UntilReturnTest, EpisodesOfRefusedGradientsCountWhileTheRunGoesOn) {
   JoinBoth({"run.until_return=2.5"});
   Received refused = With(0, 5, 1);

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -29,6 +30,8 @@ namespace starling {
 
 class FakeGpu final : public Gpu {
  public:
+  // The time of one piece of work, by its watches: of one loop, copy or repetition.
+  static constexpr std::int64_t kNsOfWork = 1000;
   static constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 
   // `limit`: bytes, beyond which an allocation fails.
@@ -57,12 +60,38 @@ class FakeGpu final : public Gpu {
     });
   }
 
+  std::unique_ptr<GpuWatch> MakeWatch() override { return std::make_unique<Watch>(*this); }
+
   int recordings() const { return recordings_; }
+  int waits() const { return waits_; }      // for work
   int replays() const { return replays_; }  // also the one that follows a recording
   std::size_t allocated() const { return memory_.allocated(); }  // bytes
 
  private:
   using Steps = std::vector<std::function<void()>>;
+
+  // A tick itself takes no time.
+  class Watch final : public GpuWatch {
+   public:
+    explicit Watch(FakeGpu& gpu) : gpu_(gpu) {}
+    ~Watch() override { gpu_.memory_.Wait(); }
+    void Tick() override {
+      EXPECT_EQ(gpu_.recording_, nullptr) << "a tick within a Repeat";
+      gpu_.Ask([this] {
+        gpu_.now_ns_ -= kNsOfWork;
+        sum_ns_ += std::exchange(first_, !first_) ? -gpu_.now_ns_ : gpu_.now_ns_;
+      });
+    }
+    std::int64_t TakeNs() override {
+      EXPECT_TRUE(gpu_.queue_.empty()) << "the work was not waited for";
+      return std::exchange(sum_ns_, 0);
+    }
+
+   private:
+    FakeGpu& gpu_;
+    bool first_ = true;
+    std::int64_t sum_ns_ = 0;
+  };
 
   class PlainMemory final : public HostSideMemory {
    public:
@@ -136,8 +165,12 @@ class FakeGpu final : public Gpu {
       EXPECT_EQ(gpu_.recording_, nullptr) << "waited while a graph is recorded";
       if (gpu_.queue_.empty()) return;
       Protect(PROT_READ | PROT_WRITE);
+      ++gpu_.waits_;
       const Steps queue = std::exchange(gpu_.queue_, {});
-      for (const auto& step : queue) step();
+      for (const auto& step : queue) {
+        gpu_.now_ns_ += kNsOfWork;
+        step();
+      }
       Protect(PROT_NONE);
     }
 
@@ -187,7 +220,8 @@ class FakeGpu final : public Gpu {
   Steps queue_;
   Steps* recording_ = nullptr;
   std::map<int, std::shared_ptr<Steps>> graphs_;  // null: done once, not yet recorded
-  int recordings_ = 0, replays_ = 0;
+  int recordings_ = 0, replays_ = 0, waits_ = 0;
+  std::int64_t now_ns_ = 0;
 };
 
 }  // namespace starling

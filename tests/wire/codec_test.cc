@@ -43,6 +43,7 @@ Gradient AGradient() {
           .gradient_us = 40,
           .push_us = 50,
           .episodes = {{.episode_return = 12, .length = 345}, {.episode_return = -1, .length = 6}},
+          .episodes_before = 1ull << 40,
           .episodes_cut = 3,
           .envs_replaced = 2};
 }
@@ -85,7 +86,7 @@ TEST(Codec, TheHeaderIsTheTableOfTheReadmeByteByByte) {
   const Frames frames = Encode(header, Weights{.steps = 5, .entropy = 0.5}, tensor);
   std::vector<std::uint8_t> expected = {
       'S',  'T',  'R',  'L',                           // 0 magic
-      12,   0,                                         // 4 protocol
+      13,   0,                                         // 4 protocol
       7,                                               // 6 kind: weights
       1,                                               // 7 element type: f32
       0x04, 0x03, 0x02, 0x01,                          // 8 slot

@@ -22,7 +22,7 @@ namespace {
 
 using envs::VecEnv;
 
-constexpr int kTakeEvery = 16;  // steps between two TakeEpisodes
+constexpr int kTakeEvery = 16;  // steps between two QueueEpisodes
 constexpr envs::EnvSeed kSeed{.seed = 7, .slot = 1, .life = 2};
 
 bool SameBits(float a, float b) {
@@ -130,9 +130,15 @@ class Pair {
   bool SameEpisodes() {
     std::vector<envs::EpisodeEnd> here, there;
     host_->TakeEpisodes(here);
+    device_->QueueEpisodes();
+    memory_.Wait();
+    const std::uint64_t untold_before = device_->untold();
     device_->TakeEpisodes(there);
     episodes_ += here.size();
-    return here == there;
+    // The device tells the newest, and the number of the others.
+    const std::uint64_t untold = device_->untold() - untold_before;
+    return here.size() == there.size() + untold &&
+           std::ranges::equal(std::span(here).subspan(untold), there);
   }
 
   Memory& memory_;

@@ -151,10 +151,10 @@ Verdict CompareRollouts(const MakeRollout& make_there, const MakeRollout& make_h
     // 1. The same games.
     there.Act();
     here.Act();
-    if (there.episodes.ended != here.episodes.ended) {
+    if (there.episodes != here.episodes) {
       return {.agrees = false, .text = fmt::format("unroll {}: other episodes have ended", unroll)};
     }
-    episodes += here.episodes.ended.size();
+    episodes += here.episodes.ended.size() + here.episodes.untold;
     // 2. The same gradients.
     for (std::uint64_t use = 0; here.rollout->mid_unroll(); ++use, ++gradients) {
       there.Compute(use);

@@ -132,7 +132,7 @@ void Replayer::Compute(const learner::ArrivalRecord& arrival) {
       .first = !std::exchange(unroll.held, true),
       .base = arrival.base_version,
       .played = unroll.played,
-      .episodes = std::move(message.episodes)};
+      .message = std::move(message)};
 }
 
 // Returns the gradient's place among those of its unroll.
@@ -181,11 +181,7 @@ void Replayer::Count(const learner::ArrivalRecord& arrival, const wire::Gradient
        {kNone, kDuplicate, kBadSamples, kWrongUse, kNoBuffer, kNotFinite, kNormTooLarge}) {
     if (outcome == without) return;
   }
-  Count(message.episodes);
-}
-
-void Replayer::Count(const std::vector<wire::Episode>& episodes) {
-  for (const wire::Episode& episode : episodes) counters_.AddEpisode(episode);
+  counters_.AddEpisodes(message);
 }
 
 void Replayer::Apply(const learner::UpdateRecord& record) {
@@ -200,7 +196,7 @@ void Replayer::Apply(const learner::UpdateRecord& record) {
     }
     gradients.push_back(std::move(held.mapped()));
     counters_.staleness.Add(record.version - 1 - gradients.back().base);
-    Count(gradients.back().episodes);
+    counters_.AddEpisodes(gradients.back().message);
     if (config_.reuses_data()) {
       counters_.data_age.Add(record.version - 1 - gradients.back().played);
     }

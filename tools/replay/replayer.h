@@ -80,7 +80,7 @@ class Replayer {
     std::uint32_t samples = 0;
     bool first = true;  // of its unroll
     std::uint64_t base = 0, played = 0;
-    std::vector<wire::Episode> episodes{};
+    wire::Gradient message{};
   };
   // A version on which more gradients will be computed.
   struct Version {
@@ -91,7 +91,6 @@ class Replayer {
   void Begin(const learner::TermRecord& term);
   void Compute(const learner::ArrivalRecord& arrival);
   void Count(const learner::ArrivalRecord& arrival, const wire::Gradient& message);
-  void Count(const std::vector<wire::Episode>& episodes);
   void Apply(const learner::UpdateRecord& update);
   void Keep(std::uint64_t version, double entropy);
   std::uint64_t UseOf(const learner::ArrivalRecord& arrival, const actors::Rollout& actor);

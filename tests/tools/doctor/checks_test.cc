@@ -177,6 +177,8 @@ class FaultyGames final : public envs::VecEnv {
       if (fault == Fault::kEnd) terminals.back() ^= 1;
     });
   }
+  void QueueEpisodes() override { games_->QueueEpisodes(); }
+  std::uint64_t untold() const override { return games_->untold(); }
   void TakeEpisodes(std::vector<envs::EpisodeEnd>& to) override {
     games_->TakeEpisodes(to);
     if (fault_ == Fault::kEpisode && steps_ > kFaulty) ++to.back().length;
