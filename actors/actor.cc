@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "actors/rollout.h"
+#include "actors/train.h"
 #include "core/config/config_rules.h"
 #include "core/denormals.h"
 #include "core/error.h"
@@ -21,26 +22,7 @@ void Train(LearnerClient& client, Rollout& rollout, const ActorsConfig& actors) 
   if (!client.CheckNet(rollout.layout().fingerprint(), rollout.layout().size())) return;
   LogInfo("slot {}, incarnation {}: {} envs x {} steps an unroll{}", client.slot(),
           client.incarnation(), actors.envs_per_actor, actors.unroll, rollout.where());
-
-  wire::SnapshotMeta meta;   // of the weights in the replica
-  std::uint64_t played = 0;  // their version when the last unroll was played
-  while (auto grant = client.NextGrant()) {
-    // 1. A new unroll, on the newest weights.
-    if (grant->use == 0 || !rollout.mid_unroll()) {
-      if (!client.Refresh(grant->version, rollout.weights(), meta)) return;
-      rollout.Act();
-      played = meta.version;
-      rollout.recomputes() ? void(grant = client.Acted(*grant)) : client.Prefetch(meta);
-      if (!grant) return;
-    }
-    // 2. A gradient of it: on the same weights, or again on the newest.
-    const bool joined =
-        !rollout.recomputes() || client.Refresh(grant->version, rollout.weights(), meta);
-    if (!joined) return;
-    const RolloutGradient gradient =
-        rollout.Gradient(grant->use, meta.entropy, client.NextGradientSpace());
-    if (!client.Push(*grant, meta, played, gradient, rollout.TakeEpisodes())) return;
-  }
+  rollout.runs_ahead() ? TrainAhead(client, rollout) : TrainInTurn(client, rollout);
 }
 
 // Puts the rollout into the state that the learner has for it. Returns false if that is of no use

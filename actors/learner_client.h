@@ -65,9 +65,9 @@ class FetchedWeights {
   std::int64_t coming() const { return coming_; }
   bool MustAsk(std::int64_t now_ms) const { return coming_ == 0 || now_ms >= again_ms_; }
   // Weights of `version` or newer are here, or may be on their way.
-  bool MaySuit(std::uint64_t version) const {
-    return coming_ > 0 || (here_ && here_->meta.version >= version);
-  }
+  bool MaySuit(std::uint64_t version) const { return coming_ > 0 || Here(version); }
+
+  bool Here(std::uint64_t version) const { return here_ && here_->meta.version >= version; }
 
   // `message` points into the envelope. Replaces earlier weights.
   void Add(wire::Envelope envelope, const wire::Message& message);
@@ -76,12 +76,12 @@ class FetchedWeights {
   bool Take(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
 
  private:
-  struct Here {
+  struct Newest {
     wire::Envelope envelope;
     wire::SnapshotMeta meta;
     wire::Message message;  // points into the envelope
   };
-  std::optional<Here> here_;
+  std::optional<Newest> here_;
   std::int64_t coming_ = 0, again_ms_ = 0;
 };
 
@@ -120,6 +120,9 @@ class LearnerClient {
 
   // Waits for the next grant. Returns nullopt if the state has changed.
   std::optional<wire::Grant> NextGrant();
+  // The next grant, if it is here and Refresh would not wait for its weights, and if the learner
+  // does not ask for the state. `held` describes the weights that the caller has.
+  std::optional<wire::Grant> GrantAhead(const wire::SnapshotMeta& held);
   // Tells the learner that the unroll of this acting grant is played, and waits until the grant is
   // renewed. Returns nullopt if the state has changed.
   std::optional<wire::Grant> Acted(const wire::Grant& grant);
@@ -213,6 +216,7 @@ class LearnerClient {
 
   // receive
   bool Pump(std::int64_t timeout_ms);
+  wire::Grant SpendGrant(std::int64_t begin);
   void Handle(wire::Envelope envelope, const wire::Message& message);
   void OnWelcome(const wire::Header& header, const wire::Welcome& welcome);
   bool DiscardPaths();

@@ -33,7 +33,7 @@ void FetchedWeights::Add(wire::Envelope envelope, const wire::Message& message) 
 bool FetchedWeights::Take(std::uint64_t version, std::span<float> weights,
                           wire::SnapshotMeta& meta) {
   if (!here_) return false;
-  const Here here = *std::exchange(here_, std::nullopt);
+  const Newest here = *std::exchange(here_, std::nullopt);
   if (here.meta.version < version || here.message.header.count != weights.size()) return false;
   here.message.CopyTo(weights);
   meta = here.meta;
@@ -55,11 +55,28 @@ std::optional<wire::Grant> LearnerClient::NextGrant() {
   }
   // 2. Handle the newest messages before spending it.
   if (!Pump(0) || (session.cut > 0 && !SendState())) return std::nullopt;
+  return SpendGrant(begin);
+}
+
+std::optional<wire::Grant> LearnerClient::GrantAhead(const wire::SnapshotMeta& held) {
+  const std::int64_t begin = real_.NowNs();
+  Session& session = *session_;
+  if (!Pump(0) || session.cut > 0 || session.grants.empty()) return std::nullopt;
+  const std::uint64_t version = session.grants.front().version;
+  const bool fetches = !session.reader || session.shards;
+  const bool here = held.term == session.header.term && held.version >= version;
+  if (fetches && !here && (session.shards || !session.fetched.Here(version))) return std::nullopt;
+  return SpendGrant(begin);
+}
+
+// Takes the first grant, which the actor has waited for since `begin`.
+wire::Grant LearnerClient::SpendGrant(std::int64_t begin) {
+  Session& session = *session_;
   const wire::Grant grant = session.grants.front();
   session.grants.pop_front();
-  // 3. Measure the wait. That for the first grant is the start of the run, not lost time.
+  // The wait for the first grant is the start of the run, not lost time.
   const std::int64_t now = real_.NowNs(), before = std::exchange(session.granted_ns, now);
-  wait_us_ = before > 0 ? UsSince(begin) : 0;
+  wait_us_ += before > 0 ? UsSince(begin) : 0;
   // If it is longer than an unroll, grants come in bursts: all grants of the next burst will be
   // used at once, and each needs its weights by then.
   const bool far = before > 0 && now - begin > begin - before;

@@ -34,10 +34,6 @@ constexpr std::size_t kMaxRecorded = 512;  // turns; more would make graphs of m
 
 std::size_t Size(int count) { return static_cast<std::size_t>(count); }
 
-void Round(NumberType type, std::span<float> values) {
-  if (type == NumberType::kBf16) RoundToBfloat16(values);
-}
-
 std::unique_ptr<net::Model<float>> MakeNet(const Config& config, const Replica& replica,
                                            const EnvGroups& groups, const net::Batch& batch) {
   const net::ModelSpec spec = ModelSpecOf(config, groups[0]->spec());
@@ -91,7 +87,6 @@ Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t life, R
       minibatches_(
           MakeMinibatches(config, spec(), *replica_.backend, {config.run.seed, slot, life})),
       memory_(replica_.backend->memory()),
-      watch_(replica_.gpu != nullptr && !staged_ ? replica_.gpu->MakeWatch() : nullptr),
       weights_(layout_.size(), memory_),
       loss_weights_(1, memory_),
       action_streams_(Size(envs_), memory_),
@@ -116,6 +111,11 @@ Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t life, R
     stream = RandomStream(seed.Stream(env_index++, Purpose::kAction));
   }
   Write<RandomStream>(memory_, action_streams_.span(), action_streams_.host.span());
+  CHECK(memory_.on_host() == (replica_.gpu == nullptr), "a backend and the GPU of another");
+  constexpr int kFlights = 2;
+  for (int i = 0; i < kFlights && replica_.gpu != nullptr; ++i) {
+    flights_.emplace_back(*replica_.gpu, layout_.size());
+  }
 }
 
 // After an exception the stages of a net may still read the weights and the other arrays.
@@ -157,12 +157,24 @@ std::vector<std::int64_t> Rollout::stage_busy_ns() const {
   return net == nullptr ? std::vector<std::int64_t>() : net->busy_ns();
 }
 
+Rollout::Flight::Flight(Gpu& gpu, std::size_t floats)
+    : weights(floats, gpu.memory().host_side()),
+      gradient(floats, gpu.memory().host_side()),
+      loss_weights(1, gpu.memory().host_side()),
+      report(1, gpu.memory().host_side()),
+      watch(gpu.MakeWatch()) {}
+
+bool Rollout::runs_ahead() const {
+  return !flights_.empty() && groups_[0]->on_gpu() && !staged_ && !recomputes();
+}
+
 void Rollout::Act() {
+  CHECK(flights_.empty() || started_ - finished_ < flights_.size(), "the flight is not finished");
   Carry();
   held_.emplace(*replica_.backend);
   const SteadyClock clock;
   const std::int64_t begin = clock.NowNs(), waited_before = WaitedNs();
-  if (watch_) watch_->Tick();
+  if (!flights_.empty()) NextFlight().watch->Tick();
   SendWeights();
   Unroll();
   played_ = true;
@@ -173,56 +185,25 @@ void Rollout::Act() {
       minibatches_->Keep(Played());
     });
   }
-  if (watch_) watch_->Tick();
-  // On a GPU the gradient follows at once, unless other weights come first.
-  if (!watch_ || recomputes()) memory_.Wait();
-  if (recomputes()) held_.reset();
-  waited_ns_ = WaitedNs() - waited_before;
-  act_ns_ = clock.NowNs() - begin - waited_ns_;
-}
-
-RolloutGradient Rollout::Gradient(std::uint64_t use, double entropy, std::span<float> gradient) {
-  CHECK(played_, "a gradient of no unroll");
-  next_use_ = static_cast<std::int64_t>(use) + 1;
-  const SteadyClock clock;
-  const std::int64_t begin = clock.NowNs();
-  // 1. The weights of its time, if they are others, and those of the loss.
-  if (!held_) held_.emplace(*replica_.backend);
-  if (recomputes()) SendWeights();
-  const LossConfig& loss = config_.loss;
-  loss_weights_.host.span()[0] = {.value_coef = loss.value_coef,
-                                  .entropy = entropy,
-                                  .scale = loss.reduction == LossReduction::kSum ? unroll_ : 1.0,
-                                  .clip = loss.clip,
-                                  .value_clip = loss.value_clip};
-  Write<net::LossWeights>(memory_, loss_weights_.span(), loss_weights_.host.span());
-  // 2. The gradient.
-  ComputeGradient(use, memory_.on_host() ? gradient : gradient_.span());
-  Fetch(gradient);
-  held_.reset();
-
-  // 3. Their times. That of acting is the GPU's own, if it was not waited for.
-  std::int64_t act_ns = std::exchange(act_ns_, 0), gradient_ns = clock.NowNs() - begin;
-  const std::int64_t waited_ns = std::exchange(waited_ns_, 0);
-  if (watch_) {
-    const std::int64_t both_ns = act_ns + gradient_ns;
-    act_ns = std::clamp<std::int64_t>(watch_->TakeNs() - waited_ns, 0, both_ns);
-    gradient_ns = both_ns - act_ns;
-  }
-  const Report& report = report_.host.span()[0];
-  return {.values = gradient,
-          .norm = report.norm,
-          .loss = report.loss,
-          .samples = static_cast<std::uint32_t>(Samples()),
-          .act_us = static_cast<std::uint32_t>(act_ns / 1000),
-          .act_wait_us = static_cast<std::uint32_t>(waited_ns / 1000),
-          .gradient_us = static_cast<std::uint32_t>(gradient_ns / 1000)};
+  for (const auto& group : groups_) group->QueueEpisodes();
+  if (!flights_.empty()) NextFlight().watch->Tick();
+  if (!runs_ahead()) memory_.Wait();
+  if (recomputes()) held_.reset();  // other weights come
+  const std::int64_t waited = WaitedNs() - waited_before;
+  played_times_ = {.act = clock.NowNs() - begin - waited, .wait = waited};
+  if (!flights_.empty()) NextFlight().waited_ns = waited;
 }
 
 void Rollout::SendWeights() {
-  Round(config_.wire.weights, weights_.host.span());
-  Write<float>(memory_, weights_.span(), weights_.host.span());
-  model_->TakeWeights(weights_.host.span().first(layout_.trained()));
+  const std::span<float> weights = weights_.host.span();
+  if (config_.wire.weights == NumberType::kBf16) RoundToBfloat16(weights);
+  if (!flights_.empty()) {
+    // The caller may write the next ones before these are sent.
+    const std::span<float> sent = NextFlight().weights.span();
+    std::ranges::copy(weights, sent.begin());
+    Write<float>(memory_, weights_.span(), sent);
+  }
+  model_->TakeWeights(weights.first(layout_.trained()));
 }
 
 // An unroll begins with the last observation of the one before and the net's memory of that time.
@@ -234,90 +215,6 @@ void Rollout::Carry() {
   Copy<std::uint8_t>(memory_, Resets(AllOf(0)), Resets(AllOf(unroll_)));
   normalizer_.Carry(unroll_);
   model_->Carry(unroll_ - 1);
-}
-
-// From the values of acting and of the states behind the last step.
-void Rollout::Advantages() {
-  const float* const values = model_->values().data();
-  replica_.backend->Advantages({.shape = {.steps = unroll_,
-                                          .envs = envs_,
-                                          .gamma = config_.loss.gamma,
-                                          .lambda = config_.loss.gae_lambda},
-                                .rewards = rewards_.data(),
-                                .terminals = Ends(AllOf(0)).data(),  // of all steps
-                                .values = values,
-                                .bootstrap = values + unroll_ * envs_,
-                                .advantages = advantages_.data(),
-                                .returns = returns_.data()});
-}
-
-PlayedUnroll Rollout::Played() {
-  const std::size_t all = rewards_.size();
-  return {.observations = model_->observations().first(all * spec().row()),
-          .resets = model_->resets().first(all),
-          .carried = model_->carried(),
-          .logits = model_->logits().first(all * Size(model_->outputs())),
-          .values = model_->values().first(all),
-          .taken = actions_.span(),
-          .advantages = advantages_.span(),
-          .returns = returns_.span()};
-}
-
-void Rollout::ComputeGradient(std::uint64_t use, std::span<float> to) {
-  net::Backend<float>& backend = *replica_.backend;
-  const PlayedUnroll played = Played();
-  // 1. The samples of this gradient.
-  if (minibatches_) {
-    minibatches_->Choose(use);
-    if (minibatches_->NeedsProximal(use)) {
-      Repeat(NumberOf(Recording::kProximal),
-             [&] { minibatches_->ForwardProximal(NetWeights(), played); });
-    }
-  }
-  Repeat(NumberOf(Recording::kGradient), [&, to] {
-    minibatches_ ? minibatches_->Forward(NetWeights(), played) : Advantages();
-    net::Model<float>& model = minibatches_ ? minibatches_->model() : *model_;
-    net::Samples<float> samples{
-        .taken = actions_.data(), .advantages = advantages_.data(), .returns = returns_.data()};
-    if (minibatches_) samples = minibatches_->Samples(played);
-    Report& report = *report_.span().data();
-    // 2. The loss, and its gradient by logits and values.
-    if (config_.loss.normalize_advantage) {
-      backend.AdvantageMoments({.n = Samples(),
-                                .rows = samples.rows,
-                                .advantages = samples.advantages,
-                                .moments = moments_.data()});
-      samples.moments = moments_.data();
-    }
-    backend.Loss({.n = Samples(),
-                  .policy = model.policy(),
-                  .logits = model.logits().data(),
-                  .values = model.values().data(),
-                  .samples = samples,
-                  .weights = loss_weights_.span().data(),
-                  .dlogits = dlogits_.data(),
-                  .dvalues = dvalues_.data(),
-                  .report = &report.loss});
-    // 3. The backward pass over these samples, then clipping.
-    const int steps = minibatches_ ? minibatches_->model_steps() : unroll_;
-    const auto trained = to.first(layout_.trained());
-    model.Backward(NetWeights(), steps, dlogits_.span(), dvalues_.span(), trained);
-    backend.ClipByGlobalNorm(trained.size(), config_.optimizer.clip_norm, to.data(), &report.norm);
-  });
-  // 4. The sums of the unroll, with each: the learner adds those of the first that it accepts.
-  if (layout_.trained() == layout_.size()) return;
-  if (use == 0) {
-    Repeat(NumberOf(Recording::kSums), [&] { normalizer_.Sum(unroll_, Samples(), sums_.span()); });
-  }
-  Copy<float>(memory_, to.subspan(layout_.trained()), sums_.span());
-}
-
-void Rollout::Fetch(std::span<float> gradient) {
-  Read<Report>(memory_, report_.host.span(), report_.span());
-  Read<float>(memory_, gradient_.host.span(), gradient_.span());
-  memory_.Wait();
-  std::ranges::copy(gradient_.host.span(), gradient.begin());  // empty if written directly
-  Round(config_.wire.gradient, gradient);
 }
 
 void Rollout::Repeat(int id, const std::function<void()>& ops) {

@@ -13,8 +13,9 @@
 //
 // On a GPU all buffers live on the device and work is queued asynchronously. It is recorded and
 // replayed (Backend::Repeat) a turn at a time, or the whole unroll at once if the envs are played
-// there, too: then only the weights and one flat gradient cross between host and GPU. Games on the
-// host receive actions and return observations and rewards at every step.
+// there, too: then only the weights and one flat gradient cross between host and GPU, and the next
+// unroll can be queued before the last gradient is finished, so that the GPU need not wait for
+// the host. Games on the host receive actions and return observations and rewards at every step.
 //
 // Between two unrolls its state can be saved (weights excepted): envs, streams of actions, the last
 // observations and the net's memory. A restored rollout computes the gradients that the saved one
@@ -95,6 +96,10 @@ class Rollout {
   // Whether the last unroll has gradients left.
   bool mid_unroll() const { return played_ && next_use_ < config_.gradients_per_unroll(); }
 
+  // Whether an unroll with its gradient may be started before the one before it is finished: on a
+  // GPU with its games, unless other weights come between playing and gradient.
+  bool runs_ahead() const;
+
   // Plays T steps with the current weights. Rounds them to wire.weights first, so they are the same
   // whether they travel in messages or lie in shared memory, in a run and in its replay.
   void Act();
@@ -102,13 +107,18 @@ class Rollout {
   // (layout().size()), rounded to wire.gradient. `entropy` is the coefficient for it. Each use is
   // asked for once, in order; some at the end may be left out. REQUIRES: Act was called.
   RolloutGradient Gradient(std::uint64_t use, double entropy, std::span<float> gradient);
-  // Both, for an unroll of one gradient.
+  // The two halves of Gradient. At most two gradients are started and not finished; they finish in
+  // the order of their starts. TakeEpisodes, once for each, has those of the finished ones.
+  // REQUIRES: runs_ahead().
+  void Start(std::uint64_t use, double entropy);
+  RolloutGradient Finish(std::span<float> gradient);
+  // Act and Gradient, for an unroll of one gradient.
   RolloutGradient Run(double entropy, std::span<float> gradient) {
     Act();
     return Gradient(0, entropy, gradient);
   }
 
-  // Since the last call.
+  // Since the last call. REQUIRES: on a GPU, a gradient of the last unroll is finished.
   RolloutEpisodes TakeEpisodes();
 
   // The life of its random streams: that of the constructor, or of the restored state.
@@ -129,6 +139,20 @@ class Rollout {
   void Fields(StateBytes& state);
 
  private:
+  struct Report {
+    net::LossReport loss;
+    double norm = 0;
+  };
+  // What crosses between host and GPU for one gradient, in memory that the GPU reaches, and when.
+  struct Flight {
+    Flight(Gpu& gpu, std::size_t floats);
+    Buffer<float> weights, gradient;
+    Buffer<net::LossWeights> loss_weights;  // (1)
+    Buffer<Report> report;                  // (1)
+    // Ticks: [it acts, it has acted,] it computes the gradient, it has the gradient here.
+    std::unique_ptr<GpuWatch> watch;
+    std::int64_t waited_ns = 0;  // for envs
+  };
   // An array in the replica's memory and its copy on the host; on the CPU both are the same array.
   template <class T>
   struct Mirrored {
@@ -138,11 +162,13 @@ class Rollout {
     std::span<T> span() { return there.size() > 0 ? there.span() : host.span(); }
     Buffer<T> host, there;
   };
-  struct Report {
-    net::LossReport loss;
-    double norm = 0;
+  // Of an unroll and one gradient, in nanoseconds: playing without the waits for envs, these waits.
+  struct Times {
+    std::int64_t act = 0, wait = 0, gradient = 0;
   };
 
+  // The one of the next gradient to start.
+  Flight& NextFlight() { return flights_[started_ % flights_.size()]; }
   void SendWeights();
   void Forward(const net::Block& block, int before);
   std::span<const float> NetWeights() { return weights_.span().first(layout_.trained()); }
@@ -158,8 +184,11 @@ class Rollout {
   void AddFinals(int t, int group);
   void Advantages();
   PlayedUnroll Played();
+  // A gradient (rollout_gradient.cc).
+  void BeginGradient(std::uint64_t use);
+  net::LossWeights LossWeightsFor(double entropy) const;
   void ComputeGradient(std::uint64_t use, std::span<float> to);
-  void Fetch(std::span<float> gradient);
+  RolloutGradient Result(const Report& report, const Times& times, std::span<float> gradient) const;
   void Carry();
   void Repeat(int id, const std::function<void()>& ops);
   const envs::EnvSpec& spec() const { return groups_[0]->spec(); }
@@ -200,24 +229,26 @@ class Rollout {
   Normalizer normalizer_;
   std::unique_ptr<Minibatches> minibatches_;  // nullptr: one gradient, of the activations of acting
   Memory& memory_;                            // the replica's, of all buffers below
-  std::unique_ptr<GpuWatch> watch_;           // of acting on a GPU; nullptr: the host's time counts
 
   Mirrored<float> weights_;
-  Mirrored<net::LossWeights> loss_weights_;       // (1)
+  Buffer<net::LossWeights> loss_weights_;         // (1)
   Mirrored<RandomStream> action_streams_;         // (B)
   Buffer<std::int32_t> actions_;                  // (T, B, words of an action)
   Buffer<float> rewards_, advantages_, returns_;  // (T, B)
   Buffer<float> dlogits_, dvalues_;               // of a gradient's samples: (n, A), (n)
   Buffer<net::Moments> moments_;                  // (1)
-  Mirrored<Report> report_;                       // (1)
+  Buffer<Report> report_;                         // (1)
   Buffer<float> sums_;                            // the running sums of the last unroll
-  Mirrored<float> gradient_;  // (layout().size()); empty if Gradient's is written directly
+  Buffer<float> gradient_;  // (layout().size()); empty on the host: Gradient's is written directly
+  // On a GPU: flight k holds the gradients k, k + 2, ... of all that were started.
+  std::vector<Flight> flights_;
+  std::uint64_t started_ = 0, finished_ = 0;
   // The weights are held from an unroll to its gradient, or during each of several.
   std::optional<net::HeldWeights<float>> held_;
-  std::int64_t act_ns_ = 0, waited_ns_ = 0;  // of the last unroll, until its first gradient
-  bool fresh_ = true;                        // the rows of step 0 are not observed yet
-  bool played_ = false;                      // ... or are still those of the last unroll
-  std::int64_t next_use_ = 0;                // of it
+  Times played_times_;         // on the host: of the last unroll, until its first gradient
+  bool fresh_ = true;          // the rows of step 0 are not observed yet
+  bool played_ = false;        // ... or are still those of the last unroll
+  std::int64_t next_use_ = 0;  // of it
   std::uint64_t replaced_ = 0, untold_ = 0;  // processes and episodes already reported
 };
 

@@ -16,13 +16,7 @@ void Rollout::Unroll() {
     groups_[Index(group)]->Reset(Rows(BlockOf(0, group)));
   }
   fresh_ = false;
-  const auto queue_episodes = [&] {
-    for (const auto& group : groups_) group->QueueEpisodes();
-  };
-  if (!groups_[0]->on_gpu() || staged_) {
-    TakeTurns();
-    return queue_episodes();
-  }
+  if (!groups_[0]->on_gpu() || staged_) return TakeTurns();
   // With games on the GPU, one recording holds all steps.
   Repeat(0, [&] {
     for (int t = 0; t <= unroll_; ++t) {
@@ -32,7 +26,6 @@ void Rollout::Unroll() {
         Finish(t, group);
       }
     }
-    queue_episodes();
   });
   if (between_steps_) between_steps_();
 }

@@ -38,14 +38,24 @@ struct SoloActor {
         weights(net::InitialParameters(rollout.layout(), config.run.seed)),
         gradient(weights.size()) {}
 
+  // As actors do: a gradient ahead if it can (actors/train.h).
   void Run() {
     std::ranges::copy(weights, rollout.weights().begin());
-    const auto done = rollout.Run(entropy, gradient);
+    if (!rollout.runs_ahead()) return Count(rollout.Run(entropy, gradient));
+    rollout.Act();
+    rollout.Start(0, entropy);
+    if (std::exchange(under_way, true)) Count(rollout.Finish(gradient));
+  }
+  // Finishes what is under way.
+  void Settle() {
+    if (std::exchange(under_way, false)) Count(rollout.Finish(gradient));
+    if (gpu != nullptr) busy_ns += static_cast<double>(gpu->TakeNs());
+  }
+  void Count(const actors::RolloutGradient& done) {
     rollout.TakeEpisodes();
     if (!std::isfinite(done.norm)) throw std::runtime_error("a gradient is not finite");
     act_ns += 1e3 * done.act_us;
     gradient_ns += 1e3 * done.gradient_us;
-    if (gpu != nullptr) busy_ns += static_cast<double>(gpu->TakeNs());
     steps += done.samples;
   }
 
@@ -54,6 +64,7 @@ struct SoloActor {
   actors::Rollout rollout;
   const std::vector<float> weights;
   std::vector<float> gradient;
+  bool under_way = false;
   double act_ns = 0, gradient_ns = 0, busy_ns = 0;
   std::uint64_t steps = 0;
 };
@@ -74,6 +85,7 @@ ActorSpeed MeasureActor(const Config& config, double seconds) {
   // 1. Warm up; these unrolls do not count.
   SoloActor actor(config);
   for (int i = 0; i < kWarmUp; ++i) actor.Run();
+  actor.Settle();
   actor.act_ns = actor.gradient_ns = actor.busy_ns = 0, actor.steps = 0;
 
   // 2. Take one rate per part, so that a disturbance spoils one part only.
@@ -85,6 +97,7 @@ ActorSpeed MeasureActor(const Config& config, double seconds) {
     do {
       ns += TimeNs([&] { actor.Run(); });
     } while (ns < seconds / kParts * 1e9);
+    ns += TimeNs([&] { actor.Settle(); });
     rates.push_back(static_cast<double>(actor.steps - before) / ns * 1e9);
     spent_ns += ns;
   }

@@ -37,8 +37,8 @@ double GameStepNs(Gpu& gpu, envs::VecEnv& games, int steps, double seconds) {
       for (int step = 0; step < steps; ++step) {
         games.Step(there.span(), observations.span(), rewards.span(), terminals.span());
       }
-      games.QueueEpisodes();
     });
+    games.QueueEpisodes();
     memory.Wait();
     ended.clear();
     games.TakeEpisodes(ended);

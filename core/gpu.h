@@ -68,13 +68,16 @@ inline constexpr char kGpuMemoryFull[] =
     "its memory is full: make actors.envs_per_actor, actors.unroll or actors.count smaller, or end "
     "other programs on it (nvidia-smi lists them)";
 
-// Measures the time that a GPU takes for its work, from each first to each second tick.
+// Marks in the work of a GPU: when it comes to them, and the time between them.
 class GpuWatch {
  public:
   virtual ~GpuWatch() = default;
   virtual void Tick() = 0;  // queued behind all earlier work; not within a Repeat
-  // Returns the time since the last call, in nanoseconds. REQUIRES: the work is done (Memory::Wait).
-  virtual std::int64_t TakeNs() = 0;
+  // Waits for the work before the last tick, not for later work. Throws as Memory::Wait.
+  virtual void Wait() = 0;
+  // Returns the nanoseconds from each tick since the last call to the next. REQUIRES: the work
+  // before the last tick is done.
+  virtual std::vector<std::int64_t> TakeNs() = 0;
 };
 
 class Gpu {

@@ -28,8 +28,8 @@ class Memory {
 
   virtual void Clear(void* to, std::size_t bytes) = 0;
   virtual void Copy(void* to, const void* from, std::size_t bytes) = 0;  // within this memory
-  // From host_side() to this memory and back. REQUIRES: until the next Wait, `from` is not changed
-  // and `to` is not read.
+  // From host_side() to this memory and back. REQUIRES: until it is waited for (Wait, or
+  // GpuWatch::Wait), `from` is not changed and `to` is not read.
   virtual void Write(void* to, const void* from, std::size_t bytes) = 0;
   virtual void Read(void* to, const void* from, std::size_t bytes) = 0;
   // Waits until all queued work is done. Throws if the GPU failed: UserError if its memory is full,

@@ -116,10 +116,12 @@ class VecEnv {
   // until the next Step or Reset. Empty, at no cost, for nearly all steps.
   virtual std::span<const Truncated> truncated() const { return {}; }
 
-  // Envs on a GPU queue the episodes that have ended for TakeEpisodes, which then REQUIRES that
-  // their memory was waited for. May be recorded. No effect on others: all have their episodes.
+  // On a GPU: puts the episodes that ended since the last call into a lot, which one TakeEpisodes
+  // takes after this work was waited for. There are two lots: a third replaces the older, with its
+  // count. Never recorded (Gpu::Repeat). No effect on the host.
   virtual void QueueEpisodes() {}
-  // Appends the episodes that ended since the last call to `out`, in (step, env) order.
+  // Appends the episodes that ended since the last call, or the oldest lot of them, to `out`, in
+  // (step, env) order.
   virtual void TakeEpisodes(std::vector<EpisodeEnd>& out) = 0;
   // Number of episodes so far of which TakeEpisodes told nothing, because others were newer.
   virtual std::uint64_t untold() const { return 0; }

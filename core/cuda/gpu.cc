@@ -57,20 +57,26 @@ class EventWatch final : public GpuWatch {
 
   void Tick() override {
     if (used_ == events_.size()) {
-      Check(cudaEventCreate(&events_.emplace_back()), "making an event");
+      // As in CudaGpu, a waiting thread sleeps.
+      Check(cudaEventCreateWithFlags(&events_.emplace_back(), cudaEventBlockingSync),
+            "making an event");
     }
     Check(cudaEventRecord(events_[used_++], stream_), "recording an event");
   }
 
-  std::int64_t TakeNs() override {
-    double sum_ms = 0;
-    for (std::size_t i = 0; i + 1 < used_; i += 2) {
+  void Wait() override {
+    if (used_ > 0) Check(cudaEventSynchronize(events_[used_ - 1]), "computing");
+  }
+
+  std::vector<std::int64_t> TakeNs() override {
+    std::vector<std::int64_t> all;
+    for (std::size_t i = 0; i + 1 < used_; ++i) {
       float ms = 0;
       Check(cudaEventElapsedTime(&ms, events_[i], events_[i + 1]), "reading an event");
-      sum_ms += ms;
+      all.push_back(static_cast<std::int64_t>(1e6 * ms));
     }
     used_ = 0;
-    return static_cast<std::int64_t>(1e6 * sum_ms);
+    return all;
   }
 
  private:

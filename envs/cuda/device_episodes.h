@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "core/check.h"
@@ -27,7 +26,7 @@ class DeviceEpisodes {
         steps_(envs, memory()),
         counts_((ended_.size() + chunk_ - 1) / chunk_, memory()),
         newest_(1, memory()),
-        newest_here_(1, memory().host_side()),
+        newest_here_(kLots, memory().host_side()),
         table_{.ended = ended_.data(),
                .steps = steps_.data(),
                .counts = counts_.data(),
@@ -39,33 +38,39 @@ class DeviceEpisodes {
   }
 
   const EpisodeTable& table() const { return table_; }  // for the steps
+  bool waiting() const { return taken_ < queued_; }     // a lot waits for its Take
 
-  // Queues what the next Take takes. It may be recorded.
+  // Queues what a Take takes. Of more than two lots that nobody has taken the oldest is lost.
   void Queue() {
+    taken_ = std::max(taken_, queued_ - std::min(queued_, kLots - 1));
     device_.ForEachWarp(table_.chunks, 0, CountEpisodes{table_});
     device_.ForEachWarp(table_.chunks, 0, KeepNewestEpisodes{table_, newest_.data()});
-    Read<NewestEpisodes>(memory(), newest_here_.span(), newest_.span());
+    Read<NewestEpisodes>(memory(), newest_here_.span().subspan(queued_++ % kLots, 1),
+                         newest_.span());
     Clear(memory(), steps_.span());
   }
 
-  // Appends the newest of those that had ended at the last Queue, in (step, env) order; once.
-  // Returns how many more there were. REQUIRES: the device's memory was waited for since then.
+  // Appends the newest of those that had ended at the oldest Queue of which nothing was taken, in
+  // (step, env) order. Returns how many more there were. REQUIRES: the device's work up to this
+  // Queue was waited for.
   std::uint64_t Take(std::vector<EpisodeEnd>& out) {
-    NewestEpisodes& newest = newest_here_.span()[0];
+    if (!waiting()) return 0;
+    const NewestEpisodes& newest = newest_here_.span()[taken_++ % kLots];
     CHECK(newest.steps <= table_.most_steps, "{} steps since episodes were queued, made for {}",
           newest.steps, table_.most_steps);
-    const std::int64_t all = std::exchange(newest.count, 0);
-    const auto kept = static_cast<std::size_t>(std::min<std::int64_t>(all, kKeptEpisodes));
+    const auto all = static_cast<std::uint64_t>(newest.count);
+    const std::size_t kept = std::min<std::size_t>(all, kKeptEpisodes);
     for (std::size_t k = kept; k-- > 0;) {
       const auto& [env, ended] = newest.newest[k];
       out.push_back({static_cast<int>(env), ended.episode_return, ended.length});
     }
-    return static_cast<std::uint64_t>(all) - kept;
+    return all - kept;
   }
 
  private:
   // Places of a chunk. A thread looks through one of them, a warp through the counts of all.
   static constexpr std::size_t kSmallest = 256, kMostChunks = 1024;
+  static constexpr std::uint64_t kLots = 2;
 
   Memory& memory() const { return device_.memory(); }
 
@@ -73,7 +78,8 @@ class DeviceEpisodes {
   const std::size_t chunk_;
   Buffer<EndedEpisode> ended_;
   Buffer<std::int32_t> steps_, counts_;
-  Buffer<NewestEpisodes> newest_, newest_here_;  // (1); newest_here_: the host's copy, as last read
+  Buffer<NewestEpisodes> newest_, newest_here_;  // (1), (kLots)
+  std::uint64_t queued_ = 0, taken_ = 0;         // lots so far
   const EpisodeTable table_;
 };
 

@@ -95,9 +95,10 @@ class DeviceGames final : public VecEnv {
   std::string WhyNotSaved() const override { return ""; }
   // The fields of VecGame: a state may move between GPU and host.
   void Fields(StateBytes& state) override {
-    untold_ += episodes_.Take(kept_);
-    episodes_.Queue();
     Memory& memory = device_.memory();
+    memory.Wait();
+    while (episodes_.waiting()) untold_ += episodes_.Take(kept_);
+    episodes_.Queue();
     Buffer<Seat<G>> seats(envs(), memory.host_side());
     memory.Read(seats.data(), seats_.data(), seats_.span().size_bytes());
     memory.Wait();

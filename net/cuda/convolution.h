@@ -7,6 +7,8 @@
 #include <limits>
 
 #include "core/error.h"
+#include "net/cuda/direct.h"
+#include "net/cuda/patches.h"
 #include "net/cuda/work.h"
 
 namespace starling::net::cuda {
@@ -35,8 +37,8 @@ class Convolution {
   void BackwardWeights(const ConvBackwardWeightsArgs<float>& args) {
     const ConvShape& s = args.shape;
     const bool aligned = Aligned({args.dy});
-    if (Direct(s, 16) && aligned) return work_.template WeightGradient<16>(args);
-    if (Direct(s, 32) && aligned) return work_.template WeightGradient<32>(args);
+    if (Direct(s, 16) && aligned) return DirectlyBackwardWeights<16>(args);
+    if (Direct(s, 32) && aligned) return DirectlyBackwardWeights<32>(args);
     ForEachPart(s, args.n, [&](int first, int samples) {
       work_.MultiplyOverRows({.rows = s.patch(),
                               .depth = samples * s.out_cells(),
@@ -89,6 +91,24 @@ class Convolution {
     } else {
       device().ForEach(cells, DirectConv<kOut, 1>{args, ConvDivisors(s)});
     }
+  }
+
+  template <int kOut>
+  void DirectlyBackwardWeights(const ConvBackwardWeightsArgs<float>& args) {
+    const ConvShape& s = args.shape;
+    const int inputs = s.patch() + 1, cells = args.n * s.out_cells();
+    const int chunks = Work<Device>::Chunks(cells, inputs);
+    const long long size = 1ll * inputs * kOut;
+    float* const partial = work_.scratch().template Get<float>(Scratch::kSums, chunks * size);
+    device().ForEach(1ll * chunks * inputs,
+                     DirectWeightGradient<kOut>{.a = args,
+                                                .by = ConvDivisors(s),
+                                                .inputs = Divisor(inputs),
+                                                .cells = (cells + chunks - 1) / chunks,
+                                                .all_cells = cells,
+                                                .partial = partial});
+    work_.SumOver(chunks, size, partial,
+                  {.split = s.num_weights(), .first = args.dw, .others = args.db});
   }
 
   // Calls part(first, samples) for parts of the n samples whose patches fit in scratch memory.

@@ -50,10 +50,19 @@ struct DirectConv {
   }
 };
 
+// sums (kOut) += in * row (kOut) of dy.
+template <int kOut>
+HOST_DEVICE inline void AccumulateRow(float in, const float* row, float (&sums)[kOut]) {
+  constexpr int kWide = kOut % 4 == 0 ? 4 : kOut % 2 == 0 ? 2 : 1;
+  for (int o = 0; o < kOut; o += kWide) {
+    const Pack<kWide> gradient = Load<kWide>(row + o);
+    for (int u = 0; u < kWide; ++u) sums[o + u] += in * gradient.v[u];
+  }
+}
+
 // The gradients of weights and biases, where a bias is the weight of an input that is always one.
 // Writes partial (chunks, patch + 1, kOut): chunk c sums over the output cells
-// [c * cells, (c + 1) * cells) of all samples, one thread for each chunk and input. A linear layer
-// is a convolution of one sample whose cells are the rows of x.
+// [c * cells, (c + 1) * cells) of all samples, one thread for each chunk and input.
 template <int kOut>
 struct DirectWeightGradient {
   ConvBackwardWeightsArgs<float> a;
@@ -82,9 +91,13 @@ struct DirectWeightGradient {
       const int rest = by.out_width.divisor() - ox;
       const int row_end = end - cell < rest ? end : cell + rest;
       for (; cell + 4 <= row_end; cell += 4, in += 4 * step) {
-        for (int u = 0; u < 4; ++u) Accumulate(bias ? 1.0f : in[u * step], cell + u, sums);
+        for (int u = 0; u < 4; ++u) {
+          AccumulateRow(bias ? 1.0f : in[u * step], a.dy + 1ll * (cell + u) * kOut, sums);
+        }
       }
-      for (; cell < row_end; ++cell, in += step) Accumulate(bias ? 1.0f : *in, cell, sums);
+      for (; cell < row_end; ++cell, in += step) {
+        AccumulateRow(bias ? 1.0f : *in, a.dy + 1ll * cell * kOut, sums);
+      }
       ox = 0;
       if (++oy == by.out_height.divisor()) {
         oy = 0;
@@ -95,19 +108,41 @@ struct DirectWeightGradient {
   }
 
  private:
-  static constexpr int kWide = kOut % 4 == 0 ? 4 : kOut % 2 == 0 ? 2 : 1;
-
   // The offset of input k of a patch from the first input. k = patch is the bias.
   HOST_DEVICE int InPatch(int k) const {
     const int j = by.run.Split(k);
     return k * a.shape.width * a.shape.in_channels + j;
   }
-  HOST_DEVICE void Accumulate(float in, long long cell, float (&sums)[kOut]) const {
-    const float* const from = a.dy + cell * kOut;
-    for (int o = 0; o < kOut; o += kWide) {
-      const Pack<kWide> gradient = Load<kWide>(from + o);
-      for (int u = 0; u < kWide; ++u) sums[o + u] += in * gradient.v[u];
+};
+
+// The same of a linear layer: partial (chunks, IN + 1, kOut), chunk c over the rows
+// [c * rows, (c + 1) * rows) of x (n, IN).
+template <int kOut>
+struct NarrowWeightGradient {
+  LinearBackwardWeightsArgs<float> a;
+  Divisor inputs;  // IN + 1
+  int rows;        // of a chunk
+  float* partial;
+
+  HOST_DEVICE void operator()(long long i) const {
+    int chunk = static_cast<int>(i);
+    const int k = inputs.Split(chunk), in = a.shape.in;
+    const int begin = chunk * rows, end = a.n - begin < rows ? a.n : begin + rows;
+    const bool bias = k == in;
+    const float* const from = a.x + k;
+    float sums[kOut] = {};
+    // Four at a time, so that several loads are in flight.
+    int row = begin;
+    for (; row + 4 <= end; row += 4) {
+      for (int u = 0; u < 4; ++u) {
+        AccumulateRow(bias ? 1.0f : from[1ll * (row + u) * in], a.dy + 1ll * (row + u) * kOut,
+                      sums);
+      }
     }
+    for (; row < end; ++row) {
+      AccumulateRow(bias ? 1.0f : from[1ll * row * in], a.dy + 1ll * row * kOut, sums);
+    }
+    for (int o = 0; o < kOut; ++o) partial[i * kOut + o] = sums[o];
   }
 };
 

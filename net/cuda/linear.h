@@ -1,6 +1,7 @@
 // Fully connected layers on a GPU: products, or bodies of direct.h for few outputs.
 #pragma once
 
+#include "net/cuda/direct.h"
 #include "net/cuda/work.h"
 
 namespace starling::net::cuda {
@@ -60,23 +61,20 @@ class Linear {
   Device& device() { return work_.device(); }
   bool Narrow(const LinearShape& s) const { return work_.limits().direct && s.out <= kNarrow; }
 
-  // A convolution of one sample, whose cells are the rows of x.
   template <int kOut = kNarrow>
   void NarrowBackwardWeights(const LinearBackwardWeightsArgs<float>& args) {
-    const auto [s, n, x, dy, dw, db] = args;
-    if (s.out == kOut) {
-      work_.template WeightGradient<kOut>({.shape = {.height = 1,
-                                                     .width = n,
-                                                     .in_channels = s.in,
-                                                     .kernel_height = 1,
-                                                     .kernel_width = 1,
-                                                     .stride = 1,
-                                                     .out_channels = s.out},
-                                           .n = 1,
-                                           .x = x,
-                                           .dy = dy,
-                                           .dw = dw,
-                                           .db = db});
+    if (args.shape.out == kOut) {
+      const int n = args.n, in = args.shape.in, inputs = in + 1;
+      const int chunks = Work<Device>::Chunks(n, inputs);
+      const long long size = 1ll * inputs * kOut;
+      float* const partial = work_.scratch().template Get<float>(Scratch::kSums, chunks * size);
+      device().ForEach(1ll * chunks * inputs,
+                       NarrowWeightGradient<kOut>{.a = args,
+                                                  .inputs = Divisor(inputs),
+                                                  .rows = (n + chunks - 1) / chunks,
+                                                  .partial = partial});
+      work_.SumOver(chunks, size, partial,
+                    {.split = 1ll * in * kOut, .first = args.dw, .others = args.db});
     } else if constexpr (kOut > 1) {
       NarrowBackwardWeights<kOut - 1>(args);
     }

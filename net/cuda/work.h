@@ -10,7 +10,7 @@
 
 #include "core/memory.h"
 #include "net/cuda/device.h"
-#include "net/cuda/direct.h"
+#include "net/cuda/elementwise.h"
 #include "net/cuda/sums.h"
 
 namespace starling::net::cuda {
@@ -121,24 +121,6 @@ class Work {
     }
     // 3. The sum of all shares.
     SumOver(shares + (rest > 0 ? 1 : 0), target.split, partial, target);
-  }
-
-  // Both gradients of a convolution with kOut outputs, without patches or products (direct.h).
-  template <int kOut>
-  void WeightGradient(const ConvBackwardWeightsArgs<float>& args) {
-    const ConvShape& s = args.shape;
-    const int inputs = s.patch() + 1, cells = args.n * s.out_cells();
-    const int chunks = Chunks(cells, inputs);
-    const long long size = 1ll * inputs * s.out_channels;
-    float* const partial = scratch_.Get<float>(Scratch::kSums, chunks * size);
-    device_.ForEach(1ll * chunks * inputs,
-                    DirectWeightGradient<kOut>{.a = args,
-                                               .by = ConvDivisors(s),
-                                               .inputs = Divisor(inputs),
-                                               .cells = (cells + chunks - 1) / chunks,
-                                               .all_cells = cells,
-                                               .partial = partial});
-    SumOver(chunks, size, partial, {.split = s.num_weights(), .first = args.dw, .others = args.db});
   }
 
  private:

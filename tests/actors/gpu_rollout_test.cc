@@ -216,7 +216,8 @@ TEST_F(GpuRolloutTest, AnUnrollOnTheGpuIsWaitedForOnce) {
   const RolloutGradient last = rollout->Run(0.01, gradient);
   rollout->TakeEpisodes();
   EXPECT_EQ(gpu->waits(), before + 1);
-  EXPECT_EQ(last.act_us, 2 * FakeGpu::kNsOfWork / 1000) << "the weights, the recorded unroll";
+  EXPECT_EQ(last.act_us, 6 * FakeGpu::kNsOfWork / 1000)
+      << "the weights, the recorded unroll, and four pieces for its episodes";
 }
 
 // Recorded or not: the same numbers.

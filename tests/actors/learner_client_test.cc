@@ -331,6 +331,44 @@ TEST_F(LearnerClientTest, ItsStateIsSentBeforeAGrantIsSpent) {
   EXPECT_EQ(*learner->HeardState(), LongState());
 }
 
+// Grant 1 is of version 5, whose weights come with it; grant 2 needs newer ones.
+TEST_F(LearnerClientTest, AGrantIsTakenAheadIfItsWeightsAreHere) {
+  const wire::Answer answer{.grants = {{.number = 1, .version = 5}, {.number = 2, .version = 11}}};
+  const auto learner = Serve({.config = PatientConfig()}, {wire::Weights{}, answer});
+  LearnerClient client(Options());
+  ASSERT_TRUE(client.Join() && client.CheckNet(kFingerprint, 16));
+  std::vector<float> weights(16);
+  wire::SnapshotMeta meta;
+  std::optional<wire::Grant> grant;
+  while (!grant && client.state() == ClientState::kJoined) grant = client.GrantAhead(meta);
+  ASSERT_TRUE(grant);
+  EXPECT_EQ(grant->number, 1u);
+  ASSERT_TRUE(client.Refresh(grant->version, weights, meta));
+  EXPECT_EQ(learner->fetches(), 0u);
+  EXPECT_FALSE(client.GrantAhead(meta)) << "its weights would be waited for";
+  client.Prefetch(meta);
+  grant.reset();
+  while (!grant && client.state() == ClientState::kJoined) grant = client.GrantAhead(meta);
+  ASSERT_TRUE(grant);
+  EXPECT_EQ(grant->number, 2u);
+  EXPECT_EQ(learner->fetches(), 1u);
+  EXPECT_FALSE(client.GrantAhead(meta)) << "there is none";
+}
+
+TEST_F(LearnerClientTest, WhileItsStateIsAskedForNoGrantIsTakenAhead) {
+  const wire::Answer answer{.grants = {{.number = 1, .version = 5}}, .cut = 5};
+  const auto learner = Serve({.config = PatientConfig()}, {wire::Weights{}, answer});
+  LearnerClient client(Options());
+  int saved = 0;
+  client.SaveWith([&](std::vector<std::byte>&) { ++saved; });
+  ASSERT_TRUE(client.Join() && client.CheckNet(kFingerprint, 16));
+  const wire::SnapshotMeta held{.term = 1, .version = 5};
+  for (int look = 0; look < 100; ++look) EXPECT_FALSE(client.GrantAhead(held));
+  EXPECT_EQ(saved, 0) << "a gradient may be under way";
+  ASSERT_TRUE(client.NextGrant());
+  EXPECT_EQ(saved, 1);
+}
+
 TEST_F(LearnerClientTest, AnActorThatMustLeaveDoesNotWaitForAnEnvironment) {
   const auto learner = Serve({.config = PatientConfig()});
   bool asked = false;

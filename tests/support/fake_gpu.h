@@ -2,7 +2,7 @@
 // when the host waits for it. Work is a closure; a test finds the mistakes of code for a GPU:
 //   - a load or a store by the host crashes, because the memory is closed while nothing runs;
 //   - a result that was not waited for is not there, and a source may have changed before it is
-//     read;
+//     read; with Pace::kAtOnce, a result that is still wanted may be overwritten by later work;
 //   - both ends of a copy must lie on the sides it names, on the host where a GPU can reach it;
 //   - allocating, freeing or waiting while a graph is recorded fails the test.
 #pragma once
@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <map>
@@ -34,9 +35,13 @@ class FakeGpu final : public Gpu {
   static constexpr std::int64_t kNsOfWork = 1000;
   static constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
 
+  // When work is done: as late as possible, or as soon.
+  enum class Pace : std::uint8_t { kWhenWaitedFor, kAtOnce };
+
   // `limit`: bytes, beyond which an allocation fails.
-  explicit FakeGpu(std::size_t limit = kNoLimit)
-      : info_{.name = "loops", .memory = limit, .major = 9, .minor = 0, .multiprocessors = 1},
+  explicit FakeGpu(std::size_t limit = kNoLimit, Pace pace = Pace::kWhenWaitedFor)
+      : pace_(pace),
+        info_{.name = "loops", .memory = limit, .major = 9, .minor = 0, .multiprocessors = 1},
         memory_(*this) {}
   ~FakeGpu() override { EXPECT_EQ(memory_.arrays(), 0u) << "arrays that nobody freed"; }
 
@@ -46,7 +51,10 @@ class FakeGpu final : public Gpu {
 
   // To be done at the next Wait, and once for each time that it is repeated.
   void Ask(std::function<void()> work) {
-    (recording_ != nullptr ? *recording_ : queue_).push_back(std::move(work));
+    if (recording_ != nullptr) return recording_->push_back(std::move(work));
+    queue_.push_back(std::move(work));
+    ++asked_;
+    if (pace_ == Pace::kAtOnce) DoUntil(asked_);
   }
 
   void Repeat(int id, const std::function<void()>& work) override {
@@ -63,8 +71,9 @@ class FakeGpu final : public Gpu {
   std::unique_ptr<GpuWatch> MakeWatch() override { return std::make_unique<Watch>(*this); }
 
   int recordings() const { return recordings_; }
-  int waits() const { return waits_; }      // for work
-  int replays() const { return replays_; }  // also the one that follows a recording
+  int waits() const { return waits_; }                   // for work
+  std::size_t pending() const { return queue_.size(); }  // pieces of work that are not done
+  int replays() const { return replays_; }               // also the one that follows a recording
   std::size_t allocated() const { return memory_.allocated(); }  // bytes
 
  private:
@@ -77,20 +86,29 @@ class FakeGpu final : public Gpu {
     ~Watch() override { gpu_.memory_.Wait(); }
     void Tick() override {
       EXPECT_EQ(gpu_.recording_, nullptr) << "a tick within a Repeat";
+      ++asked_;
       gpu_.Ask([this] {
         gpu_.now_ns_ -= kNsOfWork;
-        sum_ns_ += std::exchange(first_, !first_) ? -gpu_.now_ns_ : gpu_.now_ns_;
+        ticks_ns_.push_back(gpu_.now_ns_);
       });
+      last_ = gpu_.asked_;
     }
-    std::int64_t TakeNs() override {
-      EXPECT_TRUE(gpu_.queue_.empty()) << "the work was not waited for";
-      return std::exchange(sum_ns_, 0);
+    void Wait() override { gpu_.DoUntil(last_); }
+    std::vector<std::int64_t> TakeNs() override {
+      EXPECT_EQ(ticks_ns_.size(), std::exchange(asked_, 0u)) << "the work was not waited for";
+      std::vector<std::int64_t> all;
+      for (std::size_t i = 1; i < ticks_ns_.size(); ++i) {
+        all.push_back(ticks_ns_[i] - ticks_ns_[i - 1]);
+      }
+      ticks_ns_.clear();
+      return all;
     }
 
    private:
     FakeGpu& gpu_;
-    bool first_ = true;
-    std::int64_t sum_ns_ = 0;
+    std::uint64_t last_ = 0;  // pieces of work up to its last tick
+    std::size_t asked_ = 0;
+    std::vector<std::int64_t> ticks_ns_;
   };
 
   class PlainMemory final : public HostSideMemory {
@@ -161,18 +179,9 @@ class FakeGpu final : public Gpu {
       Move(to, host_side_.Has(to), from, Has(from), bytes);
     }
 
-    void Wait() override {
-      EXPECT_EQ(gpu_.recording_, nullptr) << "waited while a graph is recorded";
-      if (gpu_.queue_.empty()) return;
-      Protect(PROT_READ | PROT_WRITE);
-      ++gpu_.waits_;
-      const Steps queue = std::exchange(gpu_.queue_, {});
-      for (const auto& step : queue) {
-        gpu_.now_ns_ += kNsOfWork;
-        step();
-      }
-      Protect(PROT_NONE);
-    }
+    void Wait() override { gpu_.DoUntil(gpu_.asked_); }
+    void Open() { Protect(PROT_READ | PROT_WRITE); }
+    void Close() { Protect(PROT_NONE); }
 
     std::size_t allocated() const { return allocated_; }
     std::size_t arrays() const { return arrays_.size(); }
@@ -207,6 +216,22 @@ class FakeGpu final : public Gpu {
     std::size_t allocated_ = 0;
   };
 
+  // Does the first `count` of all pieces of work, and no later ones.
+  void DoUntil(std::uint64_t count) {
+    EXPECT_EQ(recording_, nullptr) << "waited while a graph is recorded";
+    const std::uint64_t done = asked_ - queue_.size();
+    if (count <= done) return;
+    ++waits_;
+    memory_.Open();
+    for (std::uint64_t left = count - done; left > 0; --left) {
+      const auto step = std::move(queue_.front());
+      queue_.pop_front();
+      now_ns_ += kNsOfWork;
+      step();
+    }
+    memory_.Close();
+  }
+
   void Record(std::shared_ptr<Steps>& graph, const std::function<void()>& work) {
     graph = std::make_shared<Steps>();
     recording_ = graph.get();
@@ -215,9 +240,11 @@ class FakeGpu final : public Gpu {
     ++recordings_;
   }
 
+  const Pace pace_;
   const GpuInfo info_;
   ClosedMemory memory_;
-  Steps queue_;
+  std::deque<std::function<void()>> queue_;
+  std::uint64_t asked_ = 0;  // pieces of work so far, those that are done included
   Steps* recording_ = nullptr;
   std::map<int, std::shared_ptr<Steps>> graphs_;  // null: done once, not yet recorded
   int recordings_ = 0, replays_ = 0, waits_ = 0;

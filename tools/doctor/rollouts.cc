@@ -40,12 +40,12 @@ struct Side {
   void Act() {
     std::ranges::copy(weights, rollout->weights().begin());
     rollout->Act();
-    episodes = rollout->TakeEpisodes();
   }
   void Compute(std::uint64_t use) {
     constexpr double kEntropy = 0.01;
     std::ranges::copy(weights, rollout->weights().begin());
     result = rollout->Gradient(use, kEntropy, gradient);
+    episodes = rollout->TakeEpisodes();  // with the first gradient of an unroll
   }
   void Descend(const std::vector<float>& along) {
     constexpr float kRate = 0.05f;
@@ -148,17 +148,18 @@ Verdict CompareRollouts(const MakeRollout& make_there, const MakeRollout& make_h
   Distances worst;
   std::size_t episodes = 0, gradients = 0;
   for (int unroll = 0; unroll < unrolls; ++unroll) {
-    // 1. The same games.
     there.Act();
     here.Act();
-    if (there.episodes != here.episodes) {
-      return {.agrees = false, .text = fmt::format("unroll {}: other episodes have ended", unroll)};
-    }
-    episodes += here.episodes.ended.size() + here.episodes.untold;
-    // 2. The same gradients.
     for (std::uint64_t use = 0; here.rollout->mid_unroll(); ++use, ++gradients) {
       there.Compute(use);
       here.Compute(use);
+      // 1. The same games.
+      if (there.episodes != here.episodes) {
+        return {.agrees = false,
+                .text = fmt::format("unroll {}: other episodes have ended", unroll)};
+      }
+      episodes += here.episodes.ended.size() + here.episodes.untold;
+      // 2. The same gradients.
       Compare(there, here, worst);
       there.Descend(here.gradient);
       here.Descend(here.gradient);

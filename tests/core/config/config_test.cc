@@ -72,6 +72,20 @@ TEST(Config, AutomaticGrantsFitTheBound) {
   }
 }
 
+// It starts a gradient before the last one is finished.
+TEST(Config, AnActorWithItsGamesOnAGpuHoldsOneGrantMore) {
+  const auto in_flight = [](std::vector<std::string> more) {
+    more.insert(more.begin(), {"actors.backend=cuda", "actors.env_device=cuda"});
+    return ParseConfig("[actors]\ncount = 1", "x.toml", more).updates.in_flight;
+  };
+  EXPECT_EQ(in_flight({}), 3);
+  EXPECT_EQ(in_flight({"wire.endpoint=tcp://127.0.0.1:0"}), 4);
+  EXPECT_EQ(in_flight({"actors.env_device=auto"}), 2) << "they may be on the host";
+  EXPECT_EQ(in_flight({"loss.kind=ppo", "updates.epochs=2"}), 2);
+  EXPECT_EQ(in_flight({"staleness.bound=1"}), 2);
+  EXPECT_EQ(in_flight({"staleness.bound=0"}), 1);
+}
+
 // Written as numbers they contradicted an actors.count that the resumed run changed, in lines that
 // nobody had written.
 TEST(Config, WhatWasAutomaticIsWorkedOutAgainFromTheFileOfARun) {

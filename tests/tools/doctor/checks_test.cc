@@ -246,6 +246,18 @@ class RolloutChecks : public testing::Test {
           config, 0, 1, actors::ReplicaOn(std::make_unique<FakeGpu>()), actors::EnvGroups());
     };
   }
+  MakeRollout OnLoopsWithGames() const {
+    return [config = config_] {
+      auto gpu = std::make_unique<FakeGpu>();
+      const int unroll = static_cast<int>(config.actors.unroll);
+      actors::EnvGroups groups = actors::MakeGroups(
+          config, {config.run.seed, 0, 1}, [&](int envs, const envs::EnvSeed& seed) {
+            return envs::MakeOnLoops<envs::Catch>(config.env, envs, seed, unroll, *gpu);
+          });
+      return std::make_unique<actors::Rollout>(config, 0, 1, actors::ReplicaOn(std::move(gpu)),
+                                               std::move(groups));
+    };
+  }
 
   Config config_;
 };
@@ -255,6 +267,9 @@ TEST_F(RolloutChecks, ADeviceAgreesWithTheHost) {
   EXPECT_TRUE(same.agrees) << same.text;
   EXPECT_EQ(same.numbers["gradients"], 4);
   EXPECT_GT(same.numbers["episodes"], 4);
+  const Verdict games = CompareRollouts(OnLoopsWithGames(), OnHost(config_), 4, 1e-5);
+  EXPECT_TRUE(games.agrees) << games.text;
+  EXPECT_EQ(games.numbers["episodes"], same.numbers["episodes"]);
 
   config_.loss.kind = LossKind::kPpo;
   config_.updates.epochs = config_.updates.minibatches = 2;
