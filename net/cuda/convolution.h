@@ -99,7 +99,7 @@ class Convolution {
     const int inputs = s.patch() + 1, cells = args.n * s.out_cells();
     const int chunks = Work<Device>::Chunks(cells, inputs);
     const long long size = 1ll * inputs * kOut;
-    float* const partial = work_.scratch().template Get<float>(Scratch::kSums, chunks * size);
+    float* const partial = work_.template Sums<float>(chunks * size);
     device().ForEach(1ll * chunks * inputs,
                      DirectWeightGradient<kOut>{.a = args,
                                                 .by = ConvDivisors(s),

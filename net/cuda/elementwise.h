@@ -15,6 +15,10 @@
 
 namespace starling::net::cuda {
 
+// Queues bodies (work.h). An op of several bodies is a function of one, beside them.
+template <class Device>
+class Work;
+
 // kWide adjacent floats, loaded and stored by one instruction.
 template <int kWide>
 struct alignas(4 * kWide) Pack {

@@ -1,8 +1,9 @@
 // Instantiates the bodies of all ops.
 #include "core/cuda/each.cuh"
 #include "net/cuda/direct.h"
-#include "net/cuda/heads.h"
 #include "net/cuda/layers.h"
+#include "net/cuda/loss.h"
+#include "net/cuda/norm.h"
 #include "net/cuda/patches.h"
 #include "net/cuda/pictures.h"
 #include "net/cuda/rows.h"
@@ -71,7 +72,7 @@ template void ForEach(void*, long long, const bodies::SumShares&);
 template void ForEachWarp(void*, long long, const bodies::SumSharesByWarps&);
 template void ForEach(void*, long long, const bodies::LayerNormPartials&);
 template void ForEachWarp(void*, long long, const bodies::LayerNormForward&);
-template void ForEachWarp(void*, long long, const bodies::LayerNormBackward&);
+template void ForEachWarp(void*, long long, const bodies::LayerNormInputGradient&);
 template void ForEachWarp(void*, long long, const bodies::SumOfSquares&);
 template void ForEachWarp(void*, long long, const bodies::NormAndFactor&);
 template void ForEach(void*, long long, const bodies::ScaleBy&);

@@ -33,8 +33,7 @@ struct LayerNormForward {
   }
 };
 
-// Writes dx only; LayerNormPartials does the rest.
-struct LayerNormBackward {
+struct LayerNormInputGradient {
   LayerNormBackwardArgs<float> a;
 
   template <class Lanes>
@@ -79,6 +78,19 @@ struct LayerNormPartials {
     to[a.width] = dbias;
   }
 };
+
+template <class Device>
+void LayerNormBackward(Work<Device>& work, const LayerNormBackwardArgs<float>& args) {
+  if (args.dx != nullptr) work.device().ForEachWarp(args.n, LayerNormInputGradient{args});
+  if (args.dscale == nullptr) return;
+  // The gradients of scale and bias: partial sums by many threads, then their sum.
+  const int width = args.width, chunks = Work<Device>::Chunks(args.n, width);
+  const long long sums = 1ll * chunks * width;
+  float* const partial = work.template Sums<float>(2 * sums);
+  work.device().ForEach(sums, LayerNormPartials{args, chunks, Divisor(width), partial});
+  work.SumOver(chunks, 2ll * width, partial,
+               {.split = width, .first = args.dscale, .others = args.dbias});
+}
 
 HOST_DEVICE inline float Sigmoid(float value) { return 1 / (1 + std::exp(-value)); }
 

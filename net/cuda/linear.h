@@ -67,7 +67,7 @@ class Linear {
       const int n = args.n, in = args.shape.in, inputs = in + 1;
       const int chunks = Work<Device>::Chunks(n, inputs);
       const long long size = 1ll * inputs * kOut;
-      float* const partial = work_.scratch().template Get<float>(Scratch::kSums, chunks * size);
+      float* const partial = work_.template Sums<float>(chunks * size);
       device().ForEach(1ll * chunks * inputs,
                        NarrowWeightGradient<kOut>{.a = args,
                                                   .inputs = Divisor(inputs),

@@ -4,9 +4,10 @@
 #include <utility>
 
 #include "net/cuda/convolution.h"
-#include "net/cuda/heads.h"
 #include "net/cuda/layers.h"
 #include "net/cuda/linear.h"
+#include "net/cuda/loss.h"
+#include "net/cuda/norm.h"
 #include "net/cuda/pictures.h"
 #include "net/cuda/rows.h"
 #include "net/cuda/running.h"
@@ -87,15 +88,7 @@ class GpuOps final : public Backend<float> {
     device_.ForEachWarp(args.n, cuda::LayerNormForward{args});
   }
   void LayerNormBackward(const LayerNormBackwardArgs<float>& args) override {
-    if (args.dx != nullptr) device_.ForEachWarp(args.n, cuda::LayerNormBackward{args});
-    if (args.dscale == nullptr) return;
-    // The gradients of scale and bias: partial sums by many threads, then their sum.
-    const int width = args.width, chunks = Work<Device>::Chunks(args.n, width);
-    const long long sums = Times(chunks, width);
-    float* const partial = work_.scratch().template Get<float>(Scratch::kSums, 2 * sums);
-    device_.ForEach(sums, LayerNormPartials{args, chunks, Divisor(width), partial});
-    work_.SumOver(chunks, 2ll * width, partial,
-                  {.split = width, .first = args.dscale, .others = args.dbias});
+    cuda::LayerNormBackward(work_, args);
   }
 
   void LstmCellForward(const LstmCellForwardArgs<float>& args) override {
@@ -130,15 +123,7 @@ class GpuOps final : public Backend<float> {
     device_.ForEachWarp(Times(args.n, args.channels),
                         cuda::StandardizePictures{args, Divisor(args.channels)});
   }
-  void SumMoments(const SumMomentsArgs<float>& args) override {
-    constexpr int kOfAWarp = 256, kGroups = 64;
-    const int groups = std::clamp(args.n / kOfAWarp, 1, kGroups);
-    double* const parts =
-        work_.scratch().template Get<double>(Scratch::kSums, 2 * Times(groups, args.width));
-    device_.ForEachWarp(Times(groups, args.width),
-                        MomentParts{args, Divisor(args.width), groups, parts});
-    device_.ForEach(args.width, FinishSums{args, groups, parts});
-  }
+  void SumMoments(const SumMomentsArgs<float>& args) override { cuda::SumMoments(work_, args); }
   void ScaleRewards(const ScaleRewardsArgs<float>& args) override {
     device_.ForEach(args.n, cuda::ScaleRewards{args});
   }
@@ -155,38 +140,15 @@ class GpuOps final : public Backend<float> {
                                              .discount = static_cast<float>(s.gamma),
                                              .decay = static_cast<float>(s.gamma * s.lambda)});
   }
-  void Loss(const LossArgs<float>& args) override {
-    // One sample for each lane, up to a number of warps whose sums would take longer.
-    constexpr int kLanes = 32, kWarps = 4096;
-    const int group = std::max(kLanes, (args.n + kWarps - 1) / kWarps);
-    const int groups = (args.n + group - 1) / group;
-    constexpr int kTerms = LossOfSamples::kTerms;
-    double* const partial =
-        work_.scratch().template Get<double>(Scratch::kSums, Times(groups, kTerms));
-    device_.ForEachWarp(groups, LossOfSamples{args, group, groups, partial});
-    device_.ForEachWarp(kTerms, ReportLoss{args.n, groups, partial, args.report});
-  }
+  void Loss(const LossArgs<float>& args) override { cuda::Loss(work_, args); }
   void LogProbs(const LogProbsArgs<float>& args) override {
     device_.ForEach(args.n, cuda::LogProbs{args});
   }
   void AdvantageMoments(const MomentsArgs<float>& args) override {
-    constexpr int kOfAWarp = 256, kWarps = 2048;
-    const int group = std::max(kOfAWarp, (args.n + kWarps - 1) / kWarps);
-    const int groups = (args.n + group - 1) / group;
-    double* const partial = work_.scratch().template Get<double>(Scratch::kSums, 2ll * groups);
-    device_.ForEachWarp(groups, MomentSums{args, group, groups, partial});
-    device_.ForEachWarp(1, FinishMoments{args, groups, partial});
+    cuda::AdvantageMoments(work_, args);
   }
   void ClipByGlobalNorm(std::size_t size, double max_norm, float* gradient, double* norm) override {
-    // 1. The sum of squares, in two stages.
-    constexpr long long kOfAWarp = 256, kWarps = 2048;
-    const long long count = size, groups = std::clamp(count / kOfAWarp, 1ll, kWarps);
-    double* const partial = work_.scratch().template Get<double>(Scratch::kSums, groups);
-    device_.ForEachWarp(groups, SumOfSquares{count, groups, gradient, partial});
-    // 2. The norm and the factor, then the factor times the gradient.
-    float* const factor = work_.scratch().template Get<float>(Scratch::kFactor, 1);
-    device_.ForEachWarp(1, NormAndFactor{groups, max_norm, partial, norm, factor});
-    if (max_norm > 0) device_.ForEach(count, ScaleBy{factor, gradient});
+    cuda::ClipByGlobalNorm(work_, static_cast<long long>(size), max_norm, gradient, norm);
   }
 
  private:

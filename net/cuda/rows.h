@@ -44,4 +44,18 @@ struct MaskLogits {
   }
 };
 
+// One thread for each number.
+template <class T>
+struct Gather {
+  long long width;
+  const std::int32_t* rows;
+  const T* from;
+  T* to;
+
+  HOST_DEVICE void operator()(long long i) const {
+    const long long row = i / width, within = i - row * width;
+    to[i] = from[rows[row] * width + within];
+  }
+};
+
 }  // namespace starling::net::cuda

@@ -1,6 +1,8 @@
 // Statistics of observations and rewards, and their use. Same formulas as net/running.cc.
 #pragma once
 
+#include <algorithm>
+
 #include "net/cuda/elementwise.h"
 #include "net/running.h"
 
@@ -88,6 +90,16 @@ struct FinishSums {
     PutMoments(a, column, sum, squares);
   }
 };
+
+template <class Device>
+void SumMoments(Work<Device>& work, const SumMomentsArgs<float>& args) {
+  constexpr int kOfAWarp = 256, kGroups = 64;
+  const int groups = std::clamp(args.n / kOfAWarp, 1, kGroups);
+  double* const parts = work.template Sums<double>(2ll * groups * args.width);
+  work.device().ForEachWarp(1ll * groups * args.width,
+                            MomentParts{args, Divisor(args.width), groups, parts});
+  work.device().ForEach(args.width, FinishSums{args, groups, parts});
+}
 
 struct ScaleRewards {
   ScaleRewardsArgs<float> a;

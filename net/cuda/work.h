@@ -47,6 +47,12 @@ class Work {
   Device& device() { return device_; }
   const Limits& limits() const { return limits_; }
   Scratch& scratch() { return scratch_; }
+  // Room for the parts of sums; valid until the next call.
+  template <class T>
+  T* Sums(long long size) {
+    return scratch_.template Get<T>(Scratch::kSums, size);
+  }
+  float* Factor() { return scratch_.template Get<float>(Scratch::kFactor, 1); }
 
   // Runs Body<1> for each of n numbers or, if `fours`, Body<4> for each four of them.
   template <template <int> class Body, class... Arguments>
@@ -82,7 +88,7 @@ class Work {
     const int chunks = Chunks(rows, columns);
     if (chunks <= 1) return SumOver(rows, columns, x, target);
     const long long threads = 1ll * chunks * columns;
-    float* const partial = scratch_.Get<float>(Scratch::kSums, threads);
+    float* const partial = Sums<float>(threads);
     device_.ForEach(threads, ColumnPartials{1ll * rows * columns, threads, x, partial});
     SumOver(chunks, columns, partial, target);
   }

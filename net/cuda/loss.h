@@ -2,6 +2,7 @@
 // in the last bits.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/random.h"
@@ -102,19 +103,15 @@ struct FinishMoments {
   }
 };
 
-// One thread for each number.
-template <class T>
-struct Gather {
-  long long width;
-  const std::int32_t* rows;
-  const T* from;
-  T* to;
-
-  HOST_DEVICE void operator()(long long i) const {
-    const long long row = i / width, within = i - row * width;
-    to[i] = from[rows[row] * width + within];
-  }
-};
+template <class Device>
+void AdvantageMoments(Work<Device>& work, const MomentsArgs<float>& args) {
+  constexpr int kOfAWarp = 256, kWarps = 2048;
+  const int group = std::max(kOfAWarp, (args.n + kWarps - 1) / kWarps);
+  const int groups = (args.n + group - 1) / group;
+  double* const partial = work.template Sums<double>(2ll * groups);
+  work.device().ForEachWarp(groups, MomentSums{args, group, groups, partial});
+  work.device().ForEachWarp(1, FinishMoments{args, groups, partial});
+}
 
 // Warp g handles the samples [g * group, (g + 1) * group) and writes the sums of their terms to
 // partial (kTerms, groups).
@@ -183,5 +180,16 @@ struct ReportLoss {
     *to = sum / n;
   }
 };
+
+template <class Device>
+void Loss(Work<Device>& work, const LossArgs<float>& args) {
+  // One sample for each lane, up to a number of warps whose sums would take longer.
+  constexpr int kLanes = 32, kWarps = 4096, kTerms = LossOfSamples::kTerms;
+  const int group = std::max(kLanes, (args.n + kWarps - 1) / kWarps);
+  const int groups = (args.n + group - 1) / group;
+  double* const partial = work.template Sums<double>(1ll * groups * kTerms);
+  work.device().ForEachWarp(groups, LossOfSamples{args, group, groups, partial});
+  work.device().ForEachWarp(kTerms, ReportLoss{args.n, groups, partial, args.report});
+}
 
 }  // namespace starling::net::cuda
