@@ -39,7 +39,7 @@ void GradientSpace::Answered(std::uint64_t sequence) {
   if (buffers_) buffers_->Answered(sequence);
 }
 
-static_assert(envs::kKeptEpisodes <= wire::kMaxEpisodes);
+static_assert(envs::kKeptEpisodes == wire::kMaxEpisodes);
 
 wire::Gradient GradientMessage(const RolloutGradient& gradient, const RolloutEpisodes& episodes) {
   wire::Gradient message{.samples = gradient.samples,

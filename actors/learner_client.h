@@ -216,7 +216,7 @@ class LearnerClient {
 
   // receive
   bool Pump(std::int64_t timeout_ms);
-  wire::Grant SpendGrant(std::int64_t begin);
+  wire::Grant TakeGrant(std::int64_t begin);
   void Handle(wire::Envelope envelope, const wire::Message& message);
   void OnWelcome(const wire::Header& header, const wire::Welcome& welcome);
   bool DiscardPaths();

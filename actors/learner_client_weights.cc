@@ -55,7 +55,7 @@ std::optional<wire::Grant> LearnerClient::NextGrant() {
   }
   // 2. Handle the newest messages before spending it.
   if (!Pump(0) || (session.cut > 0 && !SendState())) return std::nullopt;
-  return SpendGrant(begin);
+  return TakeGrant(begin);
 }
 
 std::optional<wire::Grant> LearnerClient::GrantAhead(const wire::SnapshotMeta& held) {
@@ -66,11 +66,11 @@ std::optional<wire::Grant> LearnerClient::GrantAhead(const wire::SnapshotMeta& h
   const bool fetches = !session.reader || session.shards;
   const bool here = held.term == session.header.term && held.version >= version;
   if (fetches && !here && (session.shards || !session.fetched.Here(version))) return std::nullopt;
-  return SpendGrant(begin);
+  return TakeGrant(begin);
 }
 
 // Takes the first grant, which the actor has waited for since `begin`.
-wire::Grant LearnerClient::SpendGrant(std::int64_t begin) {
+wire::Grant LearnerClient::TakeGrant(std::int64_t begin) {
   Session& session = *session_;
   const wire::Grant grant = session.grants.front();
   session.grants.pop_front();

@@ -100,6 +100,7 @@ Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t life, R
       report_(1, memory_),
       sums_(layout_.size() - layout_.trained(), memory_),
       gradient_(memory_.on_host() ? 0 : layout_.size(), memory_) {
+  untold_.resize(groups_.size());
   int first = 0;
   for (const auto& group : groups_) firsts_.push_back(std::exchange(first, first + group->size()));
   CHECK(first == envs_, "{} of {} envs", first, envs_);
@@ -112,14 +113,19 @@ Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t life, R
   }
   Write<RandomStream>(memory_, action_streams_.span(), action_streams_.host.span());
   CHECK(memory_.on_host() == (replica_.gpu == nullptr), "a backend and the GPU of another");
-  constexpr int kFlights = 2;
-  for (int i = 0; i < kFlights && replica_.gpu != nullptr; ++i) {
+  for (int i = 0; i < envs::kMaxUnderWay && replica_.gpu != nullptr; ++i) {
     flights_.emplace_back(*replica_.gpu, layout_.size());
   }
 }
 
-// After an exception the stages of a net may still read the weights and the other arrays.
-Rollout::~Rollout() { model_.reset(); }
+// After an exception the stages of a net, or the GPU, may still use the arrays.
+Rollout::~Rollout() {
+  model_.reset();
+  try {
+    memory_.Wait();
+  } catch (const std::exception&) {  // it works no more
+  }
+}
 
 net::Block Rollout::BlockOf(int t, int group) const {
   return {.step = t, .first = firsts_[Size(group)], .envs = groups_[Size(group)]->size()};
@@ -169,7 +175,8 @@ bool Rollout::runs_ahead() const {
 }
 
 void Rollout::Act() {
-  CHECK(flights_.empty() || started_ - finished_ < flights_.size(), "the flight is not finished");
+  CHECK(flights_.empty() || started_ - finished_ < flights_.size(), "{} gradients are under way",
+        flights_.size());
   Carry();
   held_.emplace(*replica_.backend);
   const SteadyClock clock;
@@ -190,8 +197,11 @@ void Rollout::Act() {
   if (!runs_ahead()) memory_.Wait();
   if (recomputes()) held_.reset();  // other weights come
   const std::int64_t waited = WaitedNs() - waited_before;
-  played_times_ = {.act = clock.NowNs() - begin - waited, .wait = waited};
-  if (!flights_.empty()) NextFlight().waited_ns = waited;
+  if (flights_.empty()) {
+    played_times_ = {.act = clock.NowNs() - begin - waited, .wait = waited};
+  } else {
+    NextFlight().waited_ns = waited;
+  }
 }
 
 void Rollout::SendWeights() {
@@ -223,6 +233,7 @@ void Rollout::Repeat(int id, const std::function<void()>& ops) {
 }
 
 void Rollout::Fields(StateBytes& state) {
+  CHECK(started_ == finished_, "a gradient is under way");
   state.Tag("roll");
   state.Same(static_cast<std::uint64_t>(envs_), "actors.envs_per_actor");
   state.Same(static_cast<std::uint64_t>(unroll_), "actors.unroll");
@@ -243,20 +254,33 @@ void Rollout::Fields(StateBytes& state) {
 
 RolloutEpisodes Rollout::TakeEpisodes() {
   RolloutEpisodes episodes;
-  std::uint64_t replaced = 0, untold = 0;
+  // 1. Those of each group, and the number of all.
+  std::vector<std::vector<envs::EpisodeEnd>> ended(groups_.size());
+  std::vector<std::uint64_t> counts;
+  std::uint64_t all = 0, replaced = 0;
   for (std::size_t group = 0; group < groups_.size(); ++group) {
-    const std::size_t before = episodes.ended.size();
-    groups_[group]->TakeEpisodes(episodes.ended);
-    for (auto& end : std::span(episodes.ended).subspan(before)) end.env += firsts_[group];
-    replaced += groups_[group]->replaced();
-    untold += groups_[group]->untold();
+    envs::VecEnv& env = *groups_[group];
+    env.TakeEpisodes(ended[group]);
+    episodes.cut += static_cast<std::uint32_t>(std::erase_if(
+        ended[group], [](const auto& episode) { return episode.end == envs::End::kCut; }));
+    const std::uint64_t untold = env.untold();
+    counts.push_back(ended[group].size() + untold - std::exchange(untold_[group], untold));
+    all += counts.back();
+    replaced += env.replaced();
   }
-  episodes.cut = static_cast<std::uint32_t>(std::erase_if(
-      episodes.ended, [](const auto& episode) { return episode.end == envs::End::kCut; }));
   episodes.replaced = static_cast<std::uint32_t>(replaced - std::exchange(replaced_, replaced));
-  const std::size_t told = std::min<std::size_t>(episodes.ended.size(), envs::kKeptEpisodes);
-  episodes.untold = untold - std::exchange(untold_, untold) + (episodes.ended.size() - told);
-  episodes.ended.erase(episodes.ended.begin(), episodes.ended.end() - std::ptrdiff_t(told));
+  // 2. The newest of each, a part that is its part of all.
+  const std::uint64_t told = std::min<std::uint64_t>(all, envs::kKeptEpisodes);
+  episodes.untold = all - told;
+  std::uint64_t seen = 0;
+  for (std::size_t group = 0; group < groups_.size() && all > 0; ++group) {
+    const std::uint64_t before = seen * told / all;
+    seen += counts[group];
+    for (envs::EpisodeEnd end : std::span(ended[group]).last(seen * told / all - before)) {
+      end.env += firsts_[group];
+      episodes.ended.push_back(end);
+    }
+  }
   return episodes;
 }
 

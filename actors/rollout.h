@@ -50,7 +50,7 @@ net::ModelSpec ModelSpecOf(const Config& config, const envs::EnvSpec& env);
 
 // Episodes since the last report.
 struct RolloutEpisodes {
-  std::vector<envs::EpisodeEnd> ended;  // the newest, at most envs::kKeptEpisodes
+  std::vector<envs::EpisodeEnd> ended;  // the newest of each group, at most envs::kKeptEpisodes
   std::uint64_t untold = 0;             // number of the others, which ended before
   std::uint32_t cut = 0;       // episodes lost with their process; their returns are not counted
   std::uint32_t replaced = 0;  // number of processes
@@ -107,18 +107,18 @@ class Rollout {
   // (layout().size()), rounded to wire.gradient. `entropy` is the coefficient for it. Each use is
   // asked for once, in order; some at the end may be left out. REQUIRES: Act was called.
   RolloutGradient Gradient(std::uint64_t use, double entropy, std::span<float> gradient);
-  // The two halves of Gradient. At most two gradients are started and not finished; they finish in
-  // the order of their starts. TakeEpisodes, once for each, has those of the finished ones.
-  // REQUIRES: runs_ahead().
-  void Start(std::uint64_t use, double entropy);
-  RolloutGradient Finish(std::span<float> gradient);
+  // Gradient in two halves: StartGradient queues it, FinishGradient waits for it. At most
+  // envs::kMaxUnderWay are under way; they finish in their order. REQUIRES: runs_ahead().
+  void StartGradient(std::uint64_t use, double entropy);
+  RolloutGradient FinishGradient(std::span<float> gradient);
   // Act and Gradient, for an unroll of one gradient.
   RolloutGradient Run(double entropy, std::span<float> gradient) {
     Act();
     return Gradient(0, entropy, gradient);
   }
 
-  // Since the last call. REQUIRES: on a GPU, a gradient of the last unroll is finished.
+  // Since the last call; on a GPU those of the oldest unroll that was not asked for, of which a
+  // gradient must be finished. To be called after the first gradient of each unroll.
   RolloutEpisodes TakeEpisodes();
 
   // The life of its random streams: that of the constructor, or of the restored state.
@@ -143,13 +143,13 @@ class Rollout {
     net::LossReport loss;
     double norm = 0;
   };
-  // What crosses between host and GPU for one gradient, in memory that the GPU reaches, and when.
+  // Of one gradient: what crosses between host and GPU, in memory that the GPU reaches.
   struct Flight {
     Flight(Gpu& gpu, std::size_t floats);
     Buffer<float> weights, gradient;
     Buffer<net::LossWeights> loss_weights;  // (1)
     Buffer<Report> report;                  // (1)
-    // Ticks: [it acts, it has acted,] it computes the gradient, it has the gradient here.
+    // Ticks before and after the unroll (of its first gradient), before and after the gradient.
     std::unique_ptr<GpuWatch> watch;
     std::int64_t waited_ns = 0;  // for envs
   };
@@ -162,7 +162,7 @@ class Rollout {
     std::span<T> span() { return there.size() > 0 ? there.span() : host.span(); }
     Buffer<T> host, there;
   };
-  // Of an unroll and one gradient, in nanoseconds: playing without the waits for envs, these waits.
+  // Nanoseconds: of an unroll without its waits for envs, of these waits, of one gradient.
   struct Times {
     std::int64_t act = 0, wait = 0, gradient = 0;
   };
@@ -240,16 +240,17 @@ class Rollout {
   Buffer<Report> report_;                         // (1)
   Buffer<float> sums_;                            // the running sums of the last unroll
   Buffer<float> gradient_;  // (layout().size()); empty on the host: Gradient's is written directly
-  // On a GPU: flight k holds the gradients k, k + 2, ... of all that were started.
+  // On a GPU: gradient k is in flight k % size.
   std::vector<Flight> flights_;
   std::uint64_t started_ = 0, finished_ = 0;
   // The weights are held from an unroll to its gradient, or during each of several.
   std::optional<net::HeldWeights<float>> held_;
-  Times played_times_;         // on the host: of the last unroll, until its first gradient
-  bool fresh_ = true;          // the rows of step 0 are not observed yet
-  bool played_ = false;        // ... or are still those of the last unroll
-  std::int64_t next_use_ = 0;  // of it
-  std::uint64_t replaced_ = 0, untold_ = 0;  // processes and episodes already reported
+  Times played_times_;                 // on the host: of the last unroll, until its first gradient
+  bool fresh_ = true;                  // the rows of step 0 are not observed yet
+  bool played_ = false;                // ... or are still those of the last unroll
+  std::int64_t next_use_ = 0;          // of it
+  std::uint64_t replaced_ = 0;         // processes already reported
+  std::vector<std::uint64_t> untold_;  // of each group: episodes already reported
 };
 
 }  // namespace starling::actors

@@ -20,8 +20,8 @@ std::uint32_t Us(std::int64_t ns) { return static_cast<std::uint32_t>(ns / 1000)
 
 RolloutGradient Rollout::Gradient(std::uint64_t use, double entropy, std::span<float> gradient) {
   if (!flights_.empty()) {
-    Start(use, entropy);
-    return Finish(gradient);
+    StartGradient(use, entropy);
+    return FinishGradient(gradient);
   }
   const SteadyClock clock;
   const std::int64_t begin = clock.NowNs();
@@ -34,7 +34,7 @@ RolloutGradient Rollout::Gradient(std::uint64_t use, double entropy, std::span<f
   return Result(report_.span()[0], times, gradient);
 }
 
-void Rollout::Start(std::uint64_t use, double entropy) {
+void Rollout::StartGradient(std::uint64_t use, double entropy) {
   Flight& flight = NextFlight();
   flight.watch->Tick();
   BeginGradient(use);
@@ -48,7 +48,7 @@ void Rollout::Start(std::uint64_t use, double entropy) {
   ++started_;
 }
 
-RolloutGradient Rollout::Finish(std::span<float> gradient) {
+RolloutGradient Rollout::FinishGradient(std::span<float> gradient) {
   CHECK(finished_ < started_, "no gradient was started");
   Flight& flight = flights_[finished_++ % flights_.size()];
   flight.watch->Wait();
@@ -63,7 +63,7 @@ RolloutGradient Rollout::Finish(std::span<float> gradient) {
   return Result(flight.report.span()[0], times, gradient);
 }
 
-// With the weights of its time, if they are others.
+// Sends the weights, if this gradient has others than the unroll.
 void Rollout::BeginGradient(std::uint64_t use) {
   CHECK(played_, "a gradient of no unroll");
   next_use_ = static_cast<std::int64_t>(use) + 1;

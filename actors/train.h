@@ -38,9 +38,9 @@ void TrainInTurn(Client& client, Rollout& rollout) {
 }
 
 // While the GPU computes one gradient, the host sends the one before and queues the next unroll, if
-// its grant and its weights are here. So the GPU need not wait for the wire or the learner; the
-// weights of an unroll may be older by the one gradient that it did not wait for, which the
-// learner's judge sees as it sees any other. REQUIRES: rollout.runs_ahead().
+// its grant and its weights are here. So the GPU need not wait for the wire or the learner. The
+// weights of an unroll may then be older by one gradient; the learner judges it as any other.
+// REQUIRES: rollout.runs_ahead().
 template <class Client>
 void TrainAhead(Client& client, Rollout& rollout) {
   struct Started {
@@ -50,20 +50,20 @@ void TrainAhead(Client& client, Rollout& rollout) {
   std::optional<Started> before;
   wire::SnapshotMeta meta;  // of the weights in rollout.weights()
   while (true) {
-    // 1. Start the next gradient, at the latest when there is none to wait for.
+    // 1. Start the next gradient; wait for a grant only if no gradient is under way.
     const auto grant = before ? client.GrantAhead(meta) : client.NextGrant();
     if (!grant && !before) return;
     std::optional<Started> next;
     if (grant) {
       if (!client.Refresh(grant->version, rollout.weights(), meta)) return;
       rollout.Act();
-      rollout.Start(grant->use, meta.entropy);
+      rollout.StartGradient(grant->use, meta.entropy);
       next = {*grant, meta};
       client.Prefetch(meta);
     }
     // 2. Finish the one before.
     if (before) {
-      const RolloutGradient gradient = rollout.Finish(client.NextGradientSpace());
+      const RolloutGradient gradient = rollout.FinishGradient(client.NextGradientSpace());
       const wire::SnapshotMeta& its = before->meta;
       if (!client.Push(before->grant, its, its.version, gradient, rollout.TakeEpisodes())) return;
     }

@@ -43,12 +43,12 @@ struct SoloActor {
     std::ranges::copy(weights, rollout.weights().begin());
     if (!rollout.runs_ahead()) return Count(rollout.Run(entropy, gradient));
     rollout.Act();
-    rollout.Start(0, entropy);
-    if (std::exchange(under_way, true)) Count(rollout.Finish(gradient));
+    rollout.StartGradient(0, entropy);
+    if (std::exchange(under_way, true)) Count(rollout.FinishGradient(gradient));
   }
   // Finishes what is under way.
   void Settle() {
-    if (std::exchange(under_way, false)) Count(rollout.Finish(gradient));
+    if (std::exchange(under_way, false)) Count(rollout.FinishGradient(gradient));
     if (gpu != nullptr) busy_ns += static_cast<double>(gpu->TakeNs());
   }
   void Count(const actors::RolloutGradient& done) {

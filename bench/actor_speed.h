@@ -13,7 +13,7 @@ namespace starling::bench {
 struct ActorSpeed {
   double steps_per_second = 0;   // median of the parts
   double least = 0, most = 0;    // of the parts
-  double act = 0, gradient = 0;  // shares of the time; the rest: new weights, episodes
+  double act = 0, gradient = 0;  // shares of the time (RolloutGradient)
   double busy = 0;               // share in which a GPU works on recorded work; 0 without one
 };
 

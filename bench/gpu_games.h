@@ -7,7 +7,8 @@
 namespace starling::bench {
 
 // Returns the nanoseconds of a step of one env, the median of `seconds` of repeated unrolls of
-// `steps` steps of all envs with random actions. The time to fetch the ended episodes counts.
+// `steps` steps of all envs with random actions. The time to count the ended
+// episodes and to fetch the newest counts.
 double GameStepNs(Gpu& gpu, envs::VecEnv& games, int steps, double seconds);
 
 }  // namespace starling::bench

@@ -22,7 +22,7 @@ void AddTraining(GpuRows& rows) {
   std::optional<TrainingRun> run;
   rows.Add("push",
            {.what = "`starling train` with configs/breakout_gpu.toml: the actor's time for pushing "
-                    "gradients (the last copy and the message)",
+                    "gradients (the message; the GPU may compute the next one meanwhile)",
             .wanted = fmt::format("≤ {:.0f} %", 100 * kMaxPush)},
            [&](Row& row) -> Json {
              TrainingPlan plan{.name = "gpu-breakout",

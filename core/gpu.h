@@ -68,7 +68,7 @@ inline constexpr char kGpuMemoryFull[] =
     "its memory is full: make actors.envs_per_actor, actors.unroll or actors.count smaller, or end "
     "other programs on it (nvidia-smi lists them)";
 
-// Marks in the work of a GPU: when it comes to them, and the time between them.
+// Ticks in the work of a GPU, and the time from each to the next.
 class GpuWatch {
  public:
   virtual ~GpuWatch() = default;
@@ -93,7 +93,7 @@ class Gpu {
   // work() never waits, and allocates nothing in its second call.
   virtual void Repeat(int id, const std::function<void()>& work) = 0;
 
-  // The GPU must outlive it.
+  // The GPU must outlive the watch.
   virtual std::unique_ptr<GpuWatch> MakeWatch() = 0;
 };
 

@@ -54,9 +54,12 @@ struct EpisodeEnd {
   friend bool operator==(const EpisodeEnd&, const EpisodeEnd&) = default;
 };
 
-// Of the episodes that end between two calls of QueueEpisodes, envs on a GPU keep so many, the
-// newest. They are as many as a learner averages (learner/counters.h).
+// The most episodes that are told of a lot (QueueEpisodes), the newest: as many as a learner
+// averages (learner/counters.h).
 inline constexpr int kKeptEpisodes = 100;
+
+// The most unrolls of an actor on a GPU that are under way, and the most lots that wait.
+inline constexpr int kMaxUnderWay = 2;
 
 // The observation that a truncated episode ends on; the reset that follows hides it.
 struct Truncated {
@@ -116,9 +119,9 @@ class VecEnv {
   // until the next Step or Reset. Empty, at no cost, for nearly all steps.
   virtual std::span<const Truncated> truncated() const { return {}; }
 
-  // On a GPU: puts the episodes that ended since the last call into a lot, which one TakeEpisodes
-  // takes after this work was waited for. There are two lots: a third replaces the older, with its
-  // count. Never recorded (Gpu::Repeat). No effect on the host.
+  // On a GPU: sets the episodes that ended since the last call aside, as one lot. When this work is
+  // done, one TakeEpisodes takes the oldest lot. Of more than kMaxUnderWay lots the oldest is lost,
+  // and not counted. Never recorded (Gpu::Repeat). No effect on the host.
   virtual void QueueEpisodes() {}
   // Appends the episodes that ended since the last call, or the oldest lot of them, to `out`, in
   // (step, env) order.

@@ -34,7 +34,7 @@ struct Counters {
   std::deque<double> recent_returns, recent_lengths;  // newest last; lengths in agent steps
   double seconds = 0;  // from the first grant to the last update, over all terms
 
-  // Counts the episodes that came with a gradient, but none whose return is not finite.
+  // Counts the episodes of a gradient; of those that it tells, none whose return is not finite.
   void AddEpisodes(const wire::Gradient& gradient);
   void AddDropped(wire::Outcome outcome) { ++dropped[wire::OutcomeName(outcome)]; }
   std::uint64_t dropped_total() const;

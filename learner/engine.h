@@ -191,7 +191,7 @@ class Engine {
   const Counters& counters() const { return counters_; }
   Counters& counters() { return counters_; }
   JournalWriter& journal() { return journal_; }
-  const wire::Gradient& newest() const { return newest_; }  // message of the newest held gradient
+  const wire::Gradient& newest() const { return newest_; }  // the newest message without a defect
   // Sums over all actors, from their accepted gradients in this term.
   const UnrollStatus& actor_times() const { return actor_times_; }
 

@@ -151,11 +151,12 @@ struct Gradient {
   double policy_loss = 0, value_loss = 0, entropy = 0;
   double kl = 0, clipped = 0;  // of PPO (net/loss.h)
   // The actor's time: waiting for a grant, getting weights, acting, waiting for envs meanwhile,
-  // backward pass, sending the previous gradient. On a GPU some of it passes at once.
+  // backward pass, sending the previous gradient. On a GPU acting and backward pass
+  // are its own time, and overlap the host's.
   std::uint32_t wait_us = 0, refresh_us = 0, act_us = 0, act_wait_us = 0, gradient_us = 0,
                 push_us = 0;
-  // Episodes that ended since the last gradient: the newest, at most kMaxEpisodes, and the number of
-  // those before them.
+  // Episodes that ended since the last gradient: the newest, at most kMaxEpisodes, and the number
+  // of those before them.
   std::vector<Episode> episodes{};
   std::uint64_t episodes_before = 0;
   // Since the last gradient: replaced env processes, and episodes (not among those above) that were

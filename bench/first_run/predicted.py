@@ -13,7 +13,8 @@ PREDICTED = {
     ("actors", "tf32 4096x5"): "11–20 million steps/s",
     ("actors", "tf32 16384x8"): "25–35 million steps/s",
     ("actors", "staged 4096x8"): "4 million steps/s (H100: 4.0)",
-    # Of 1.3 ms a gradient in turn (H100, tf32) the GPU computed about 0.75 ms; now both at once.
+    # H100, a gradient at a time: the GPU worked 1.2 of 1.6 ms in f32, so about 0.9 of 1.3 in tf32;
+    # now the rest overlaps it.
     ("training", "steps/s"): "10–13 million (H100, a gradient at a time: tf32 7.9, f32 5.9–6.3)",
     ("training", "mean return 40 after"): "5–11 s (H100)",
     ("two actors", "steps/s"): "as one actor (H100, f32, in turn: 6.3 million beside 5.9–6.3)",

@@ -37,9 +37,10 @@ std::int64_t GradientsFor(std::int64_t actors, std::uint64_t bound) {
 
 // With a second grant an actor computes while its last gradient is applied; over tcp, where answers
 // and weights take longer, with a third. An actor whose games are on a GPU starts a gradient before
-// the last one is finished, and so holds one more. That pays where the natural staleness of so many grants
-// per actor fits the bound; elsewhere actors would only wait longer for each other.
+// the last one is finished, and so holds one more. That pays where the natural staleness of so many
+// grants per actor fits the bound; elsewhere actors would only wait longer for each other.
 std::int64_t GrantsFor(const Config& config) {
+  // As Rollout::runs_ahead, where the games are on a GPU for certain.
   const bool ahead = config.actors.env_device == DeviceChoice::kCuda && config.net.stages == 1 &&
                      !config.reuses_data();
   const std::int64_t useful = (OverTcp(config.wire) ? 3 : 2) + (ahead ? 1 : 0);

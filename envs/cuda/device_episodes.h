@@ -26,7 +26,7 @@ class DeviceEpisodes {
         steps_(envs, memory()),
         counts_((ended_.size() + chunk_ - 1) / chunk_, memory()),
         newest_(1, memory()),
-        newest_here_(kLots, memory().host_side()),
+        newest_here_(kMaxUnderWay, memory().host_side()),
         table_{.ended = ended_.data(),
                .steps = steps_.data(),
                .counts = counts_.data(),
@@ -40,22 +40,21 @@ class DeviceEpisodes {
   const EpisodeTable& table() const { return table_; }  // for the steps
   bool waiting() const { return taken_ < queued_; }     // a lot waits for its Take
 
-  // Queues what a Take takes. Of more than two lots that nobody has taken the oldest is lost.
+  // Queues a lot: what one Take takes. Of more than kMaxUnderWay lots the oldest is lost.
   void Queue() {
-    taken_ = std::max(taken_, queued_ - std::min(queued_, kLots - 1));
+    taken_ = std::max(taken_, queued_ - std::min<std::uint64_t>(queued_, kMaxUnderWay - 1));
     device_.ForEachWarp(table_.chunks, 0, CountEpisodes{table_});
     device_.ForEachWarp(table_.chunks, 0, KeepNewestEpisodes{table_, newest_.data()});
-    Read<NewestEpisodes>(memory(), newest_here_.span().subspan(queued_++ % kLots, 1),
+    Read<NewestEpisodes>(memory(), newest_here_.span().subspan(queued_++ % kMaxUnderWay, 1),
                          newest_.span());
     Clear(memory(), steps_.span());
   }
 
-  // Appends the newest of those that had ended at the oldest Queue of which nothing was taken, in
-  // (step, env) order. Returns how many more there were. REQUIRES: the device's work up to this
-  // Queue was waited for.
+  // Appends the newest episodes of the oldest lot, in (step, env) order. Returns the number of the
+  // others. REQUIRES: the device's work up to its Queue was waited for.
   std::uint64_t Take(std::vector<EpisodeEnd>& out) {
     if (!waiting()) return 0;
-    const NewestEpisodes& newest = newest_here_.span()[taken_++ % kLots];
+    const NewestEpisodes& newest = newest_here_.span()[taken_++ % kMaxUnderWay];
     CHECK(newest.steps <= table_.most_steps, "{} steps since episodes were queued, made for {}",
           newest.steps, table_.most_steps);
     const auto all = static_cast<std::uint64_t>(newest.count);
@@ -68,9 +67,9 @@ class DeviceEpisodes {
   }
 
  private:
-  // Places of a chunk. A thread looks through one of them, a warp through the counts of all.
+  // The least entries of a chunk, and the most chunks: one thread searches a chunk, one warp adds
+  // up all counts.
   static constexpr std::size_t kSmallest = 256, kMostChunks = 1024;
-  static constexpr std::uint64_t kLots = 2;
 
   Memory& memory() const { return device_.memory(); }
 
@@ -78,7 +77,7 @@ class DeviceEpisodes {
   const std::size_t chunk_;
   Buffer<EndedEpisode> ended_;
   Buffer<std::int32_t> steps_, counts_;
-  Buffer<NewestEpisodes> newest_, newest_here_;  // (1), (kLots)
+  Buffer<NewestEpisodes> newest_, newest_here_;  // (1), (kMaxUnderWay)
   std::uint64_t queued_ = 0, taken_ = 0;         // lots so far
   const EpisodeTable table_;
 };

@@ -10,7 +10,6 @@
 // Ended episodes stay in the device's memory until they are queued (device_episodes.h).
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -86,8 +85,8 @@ class DeviceGames final : public VecEnv {
 
   void QueueEpisodes() override { episodes_.Queue(); }
   void TakeEpisodes(std::vector<EpisodeEnd>& out) override {
-    out.insert(out.end(), kept_.begin(), kept_.end());
-    kept_.clear();
+    out.insert(out.end(), taken_.begin(), taken_.end());
+    taken_.clear();
     untold_ += episodes_.Take(out);
   }
   std::uint64_t untold() const override { return untold_; }
@@ -97,13 +96,13 @@ class DeviceGames final : public VecEnv {
   void Fields(StateBytes& state) override {
     Memory& memory = device_.memory();
     memory.Wait();
-    while (episodes_.waiting()) untold_ += episodes_.Take(kept_);
+    while (episodes_.waiting()) untold_ += episodes_.Take(taken_);
     episodes_.Queue();
     Buffer<Seat<G>> seats(envs(), memory.host_side());
     memory.Read(seats.data(), seats_.data(), seats_.span().size_bytes());
     memory.Wait();
-    untold_ += episodes_.Take(kept_);
-    GameFields<G>(state, seats.span(), kept_);
+    untold_ += episodes_.Take(taken_);
+    GameFields<G>(state, seats.span(), taken_);
     if (!state.reading()) return;
     memory.Write(seats_.data(), seats.data(), seats_.span().size_bytes());
     memory.Wait();
@@ -126,7 +125,7 @@ class DeviceGames final : public VecEnv {
   std::span<const std::int32_t> actions_;  // of the step under way
   Buffer<Seat<G>> seats_;                  // (B)
   DeviceEpisodes<Device> episodes_;
-  std::vector<EpisodeEnd> kept_;  // for the next TakeEpisodes
+  std::vector<EpisodeEnd> taken_;  // for the next TakeEpisodes
   std::uint64_t untold_ = 0;
 };
 

@@ -1,6 +1,6 @@
-// Episodes that ended on a GPU. Every step writes its place of a table (steps, envs); now and then
-// the table is counted, and only its newest episodes are moved to where the host reads them: at
-// millions of steps a second the rest would take longer than the gradient.
+// Episodes that ended on a GPU. Every step of an env writes one entry of a table (steps, envs).
+// Once an unroll the entries are counted and the newest episodes are copied to the host; all of
+// them would take longer than the gradient, at millions of steps a second.
 //
 // Compiled by nvcc, too: nothing in here uses the host.
 #pragma once
@@ -19,24 +19,24 @@ struct EndedEpisode {
   std::int64_t length = 0;  // 0: none ended
 };
 
-// The places of the table are counted in (step, env) order, in chunks. A warp counts a chunk.
+// The entries are counted in (step, env) order, in chunks. A warp counts a chunk.
 struct EpisodeTable {
   EndedEpisode* ended;    // (most_steps, envs)
   std::int32_t* steps;    // (envs): since the table was last counted, the same for all
   std::int32_t* counts;   // (chunks)
-  long long envs, chunk;  // of `chunk` places
+  long long envs, chunk;  // entries of a chunk
   std::int32_t most_steps, chunks;
 
-  // Keeps the step of an env, of which an episode may have ended.
+  // Ends a step of `env`; the length is 0 if no episode ended.
   HOST_DEVICE void Add(long long env, const EndedEpisode& episode) const {
     const std::int32_t step = steps[env]++;
     if (step < most_steps) ended[step * envs + env] = episode;
   }
-  // The first place of a chunk, or behind all places that are written.
-  HOST_DEVICE long long Place(long long chunk_index) const {
+  // Where a chunk begins, at most the end of what is written.
+  HOST_DEVICE long long Begin(long long index) const {
     const long long written = (steps[0] < most_steps ? steps[0] : most_steps) * envs;
-    const long long place = chunk_index * chunk;
-    return place < written ? place : written;
+    const long long begin = index * chunk;
+    return begin < written ? begin : written;
   }
 };
 
@@ -46,7 +46,7 @@ struct NewestEpisodes {
     std::int64_t env;
     EndedEpisode ended;
   };
-  std::int64_t steps = 0, count = 0;   // since it was last made; `count`: all that ended
+  std::int64_t steps = 0, count = 0;   // since the last count; all that ended
   Episode newest[kKeptEpisodes] = {};  // the newest first, up to `count`
 };
 
@@ -56,8 +56,8 @@ struct CountEpisodes {
   template <class Lanes>
   HOST_DEVICE void operator()(long long chunk, Lanes lanes, std::byte*) const {
     std::int32_t ended = 0;
-    const long long end = table.Place(chunk + 1);
-    for (long long at = table.Place(chunk) + lanes.index(); at < end; at += lanes.count()) {
+    const long long end = table.Begin(chunk + 1);
+    for (long long at = table.Begin(chunk) + lanes.index(); at < end; at += lanes.count()) {
       ended += table.ended[at].length > 0;
     }
     ended = lanes.Sum(ended);
@@ -84,9 +84,9 @@ struct KeepNewestEpisodes {
       to->count = later + table.counts[0];
     }
     // 2. Those of this chunk, from its end.
-    const long long begin = table.Place(chunk);
+    const long long begin = table.Begin(chunk);
     long long left = table.counts[chunk];
-    for (long long at = table.Place(chunk + 1) - 1; left > 0 && at >= begin; --at) {
+    for (long long at = table.Begin(chunk + 1) - 1; left > 0 && at >= begin; --at) {
       if (table.ended[at].length == 0) continue;
       if (later >= kKeptEpisodes) return;
       to->newest[later++] = {at % table.envs, table.ended[at]};

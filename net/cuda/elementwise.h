@@ -15,7 +15,7 @@
 
 namespace starling::net::cuda {
 
-// Queues bodies (work.h). An op of several bodies is a function of one, beside them.
+// Queues bodies (work.h). An op of several bodies is a function that takes a Work, below them.
 template <class Device>
 class Work;
 

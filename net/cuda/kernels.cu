@@ -31,6 +31,8 @@ template void ForEach(void*, long long, const bodies::GruCellBackward&);
 template void ForEach(void*, long long, const bodies::CopyColumns&);
 template void ForEachWarp(void*, long long, const bodies::SumRows&);
 template void ForEach(void*, long long, const bodies::MaskLogits&);
+template void ForEach(void*, long long, const bodies::Gather<float>&);
+template void ForEach(void*, long long, const bodies::Gather<std::uint8_t>&);
 
 // Statistics of observations and rewards.
 template void ForEach(void*, long long, const bodies::Standardize&);
@@ -81,8 +83,6 @@ template void ForEach(void*, long long, const bodies::ScaleBy&);
 template void ForEach(void*, long long, const bodies::SampleActions&);
 template void ForEach(void*, long long, const bodies::AddBootstrap&);
 template void ForEach(void*, long long, const bodies::Advantages&);
-template void ForEach(void*, long long, const bodies::Gather<float>&);
-template void ForEach(void*, long long, const bodies::Gather<std::uint8_t>&);
 template void ForEach(void*, long long, const bodies::LogProbs&);
 template void ForEachWarp(void*, long long, const bodies::MomentSums&);
 template void ForEachWarp(void*, long long, const bodies::FinishMoments&);

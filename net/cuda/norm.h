@@ -56,7 +56,7 @@ struct ScaleBy {
   }
 };
 
-// Scales gradient (size) to max_norm if its norm is larger, and writes the norm before to `norm` (1).
+// Scales gradient (size) to max_norm if its norm is larger. norm (1) is the norm before.
 template <class Device>
 void ClipByGlobalNorm(Work<Device>& work, long long size, double max_norm, float* gradient,
                       double* norm) {

@@ -357,13 +357,16 @@ TEST_F(LearnerClientTest, AGrantIsTakenAheadIfItsWeightsAreHere) {
 
 TEST_F(LearnerClientTest, WhileItsStateIsAskedForNoGrantIsTakenAhead) {
   const wire::Answer answer{.grants = {{.number = 1, .version = 5}}, .cut = 5};
-  const auto learner = Serve({.config = PatientConfig()}, {wire::Weights{}, answer});
+  const auto learner = Serve({.config = PatientConfig()}, {answer});
   LearnerClient client(Options());
   int saved = 0;
   client.SaveWith([&](std::vector<std::byte>&) { ++saved; });
   ASSERT_TRUE(client.Join() && client.CheckNet(kFingerprint, 16));
-  const wire::SnapshotMeta held{.term = 1, .version = 5};
-  for (int look = 0; look < 100; ++look) EXPECT_FALSE(client.GrantAhead(held));
+  // The weights that it asks for come behind the answer.
+  std::vector<float> weights(16);
+  wire::SnapshotMeta held;
+  ASSERT_TRUE(client.Refresh(11, weights, held));
+  EXPECT_FALSE(client.GrantAhead(held));
   EXPECT_EQ(saved, 0) << "a gradient may be under way";
   ASSERT_TRUE(client.NextGrant());
   EXPECT_EQ(saved, 1);

@@ -38,8 +38,8 @@ class Trainer {
     gradient_.resize(rollout_->layout().size());
   }
 
-  // All gradients of `runs` unrolls, then the episodes that were taken, env by env: `to_the_end`, or
-  // but for a few, which are not taken yet when the state is saved.
+  // The gradients of `runs` unrolls, then the episodes that were taken, env by env. Those of the
+  // last unroll are left for the state, unless `to_the_end`.
   std::vector<double> Run(int runs, bool to_the_end = false) {
     std::vector<double> all;
     std::vector<envs::EpisodeEnd> ended;

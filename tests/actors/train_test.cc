@@ -32,8 +32,8 @@ void WeightsOf(std::uint64_t version, std::span<float> weights) {
   for (float& weight : weights) weight = 0.1f * random.Normal();
 }
 
-// Has `grants` grants, the next one ahead as often as `ahead` says; the weights get a new version at
-// every look.
+// Has `grants` grants, the next one ahead as often as `ahead` says. The weights get a new version
+// at every look.
 class ScriptedClient {
  public:
   ScriptedClient(std::vector<bool> ahead, int grants, FakeGpu& gpu)
@@ -53,7 +53,6 @@ class ScriptedClient {
     WeightsOf(meta.version, weights);
     return true;
   }
-  std::optional<wire::Grant> Acted(const wire::Grant& grant) { return grant; }
   void Prefetch(const wire::SnapshotMeta&) {}
   std::span<float> NextGradientSpace() { return space_; }
   bool Push(const wire::Grant& grant, const wire::SnapshotMeta& meta, std::uint64_t played,
@@ -66,11 +65,12 @@ class ScriptedClient {
                       .gradient = space_,
                       .episodes = episodes,
                       .next_was_queued = gpu_.pending() > 0});
-    return true;
+    return pushed.size() < most;
   }
   void Need(std::size_t floats) { space_.assign(floats, 0.0f); }
 
   std::vector<Pushed> pushed;
+  std::size_t most = 1000;  // then it goes down
 
  private:
   std::optional<wire::Grant> Take() {
@@ -138,6 +138,19 @@ TEST_F(TrainTest, AGradientIsSentWhileTheNextIsComputed) {
   EXPECT_THAT(queued, ElementsAre(true, true, false, true, true, false));
 }
 
+TEST_F(TrainTest, ItEndsWithItsClientWhateverIsUnderWay) {
+  for (const std::size_t most : {1, 2}) {
+    FakeGpu* gpu = nullptr;
+    const auto rollout = OnGpu({}, &gpu);
+    ScriptedClient client({true, true, true}, 4, *gpu);
+    client.Need(rollout->layout().size());
+    client.most = most;
+    TrainAhead(client, *rollout);
+    EXPECT_EQ(client.pushed.size(), most);
+    EXPECT_GT(gpu->pending(), 0u);
+  }
+}
+
 // Every gradient is that of its own unroll and weights, with its own episodes.
 TEST_P(TrainTest, AheadOrInTurnTheGradientsAreTheSame) {
   const std::vector<Pushed> pushed =
@@ -153,6 +166,10 @@ TEST_P(TrainTest, AheadOrInTurnTheGradientsAreTheSame) {
     EXPECT_EQ(one.gradient, gradient);
     EXPECT_EQ(one.episodes, in_turn->TakeEpisodes());
     untold += one.episodes.untold;
+    // Those of all groups: of the first and the last envs.
+    const auto& ended = one.episodes.ended;
+    EXPECT_TRUE(std::ranges::any_of(ended, [](const auto& end) { return end.env < 10; }));
+    EXPECT_TRUE(std::ranges::any_of(ended, [](const auto& end) { return end.env >= 50; }));
   }
   EXPECT_GT(untold, 0u) << "some had more episodes than are told";
 }

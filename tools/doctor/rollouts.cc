@@ -45,7 +45,7 @@ struct Side {
     constexpr double kEntropy = 0.01;
     std::ranges::copy(weights, rollout->weights().begin());
     result = rollout->Gradient(use, kEntropy, gradient);
-    episodes = rollout->TakeEpisodes();  // with the first gradient of an unroll
+    episodes = rollout->TakeEpisodes();  // an unroll's, with its first gradient
   }
   void Descend(const std::vector<float>& along) {
     constexpr float kRate = 0.05f;
