@@ -100,18 +100,20 @@ Rollout::Rollout(const Config& config, std::uint32_t slot, std::uint32_t life, R
       report_(1, memory_),
       sums_(layout_.size() - layout_.trained(), memory_),
       gradient_(memory_.on_host() ? 0 : layout_.size(), memory_) {
+  // 1. The groups.
   untold_.resize(groups_.size());
   int first = 0;
   for (const auto& group : groups_) firsts_.push_back(std::exchange(first, first + group->size()));
   CHECK(first == envs_, "{} of {} envs", first, envs_);
   replica_.backend->OnProgress(between_steps_);
-  // The buffers are zeros; only the streams of actions need values before the first unroll.
+  // 2. The buffers are zeros; only the streams of actions need values before the first unroll.
   const envs::EnvSeed seed{config.run.seed, slot, life};
   std::size_t env_index = 0;
   for (RandomStream& stream : action_streams_.host.span()) {
     stream = RandomStream(seed.Stream(env_index++, Purpose::kAction));
   }
   Write<RandomStream>(memory_, action_streams_.span(), action_streams_.host.span());
+  // 3. What crosses between host and GPU.
   CHECK(memory_.on_host() == (replica_.gpu == nullptr), "a backend and the GPU of another");
   for (int i = 0; i < envs::kMaxUnderWay && replica_.gpu != nullptr; ++i) {
     flights_.emplace_back(*replica_.gpu, layout_.size());
@@ -177,6 +179,7 @@ bool Rollout::runs_ahead() const {
 void Rollout::Act() {
   CHECK(flights_.empty() || started_ - finished_ < flights_.size(), "{} gradients are under way",
         flights_.size());
+  // 1. The weights, then the unroll.
   Carry();
   held_.emplace(*replica_.backend);
   const SteadyClock clock;
@@ -186,6 +189,7 @@ void Rollout::Act() {
   Unroll();
   played_ = true;
   next_use_ = 0;
+  // 2. What several gradients need of it, and its episodes.
   if (minibatches_) {
     Repeat(NumberOf(Recording::kKeep), [&] {
       Advantages();
@@ -194,6 +198,7 @@ void Rollout::Act() {
   }
   for (const auto& group : groups_) group->QueueEpisodes();
   if (!flights_.empty()) NextFlight().watch->Tick();
+  // 3. Wait for it, unless its gradient comes next in any case.
   if (!runs_ahead()) memory_.Wait();
   if (recomputes()) held_.reset();  // other weights come
   const std::int64_t waited = WaitedNs() - waited_before;
