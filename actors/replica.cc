@@ -36,7 +36,10 @@ Replica MakeStage(const Config& config, std::uint32_t slot, int stage) {
     replica.gpu = OpenGpu(GpuOf(slot, FindGpus().gpus.size(), stage, stages));
     replica.backend = net::MakeCudaBackend(*replica.gpu, config.net.precision);
   } else {
-    replica.backend = net::MakeCpuBackend(config.net.precision, config.actors.instructions);
+    // tf32 is for GPUs alone. A processor in place of one computes in f32.
+    const Precision precision =
+        config.net.precision == Precision::kTf32 ? Precision::kF32 : config.net.precision;
+    replica.backend = net::MakeCpuBackend(precision, config.actors.instructions);
   }
   return replica;
 }

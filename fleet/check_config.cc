@@ -114,12 +114,11 @@ void CheckEndpoint(const WireConfig& config) {
 }
 
 // Throws UserError if the processor or actors.instructions lack the precision. A GPU has all of
-// them; a missing GPU is reported under actors.backend.
+// them; a missing GPU is reported under actors.backend. For tf32 see core/config/config_rules.cc:
+// where "auto" takes the processor, it computes in f32.
 void CheckPrecision(const Config& config) {
-  const DeviceChoice backend = config.actors.backend;
-  if (backend == DeviceChoice::kCpu && config.net.precision == Precision::kTf32)
-    return;  // core/config/config_rules.cc reports it
-  if (backend == DeviceChoice::kCuda || actors::UsesGpu(config)) return;
+  if (config.net.precision == Precision::kTf32) return;
+  if (config.actors.backend == DeviceChoice::kCuda || actors::UsesGpu(config)) return;
   net::CheckCpuBackend(config.net.precision, config.actors.instructions);
 }
 

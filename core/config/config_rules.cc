@@ -215,7 +215,8 @@ void CheckActors(const Config& config, Contradictions& found) {
   if (actors.env_device == DeviceChoice::kCuda && actors.backend == DeviceChoice::kCpu) {
     Add(found, {"actors.env_device", "actors.backend"},
         "actors.env_device = \"cuda\" contradicts actors.backend = \"cpu\": games on a GPU "
-        "are for a net on the same GPU, so set actors.backend = \"cuda\"");
+        "are for a net on the same GPU: set actors.backend = \"cuda\", or actors.env_device = "
+        "\"auto\"");
   }
   if (config.net.precision == Precision::kTf32 && actors.backend == DeviceChoice::kCpu) {
     Add(found, {"net.precision", "actors.backend"},

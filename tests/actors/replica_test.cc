@@ -43,6 +43,9 @@ TEST(ReplicaTest, WithoutAGpuAutoIsTheProcessorAndCudaIsRefused) {
   });
   EXPECT_THAT(refusal, testing::StartsWith("actors.backend = \"cuda\": "));
   EXPECT_THAT(refusal, testing::HasSubstr(FindGpus().why_none));
+  // In f32 what a GPU would have computed in tf32.
+  EXPECT_NO_THROW(
+      MakeReplica(ConfigOf({"actors.backend=auto", "actors.count=1", "net.precision=tf32"}), 0));
 }
 
 TEST(ReplicaTest, OnAGpuAutoIsTheGpuThatIsFilled) {
