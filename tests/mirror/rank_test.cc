@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstdlib>
 #include <mutex>
 #include <numeric>
 #include <set>
@@ -274,9 +275,12 @@ using RankDeathTest = RankTest;
 
 TEST_F(RankDeathTest, AWeightThatDiffersIsOurBug) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
+  // The directory of the process that dies goes with that of this one.
+  ASSERT_EQ(::setenv("TEST_TMPDIR", dir_.path().c_str(), 1), 0);
   EXPECT_DEATH(Run(ConfigOf(20), false, {},
                    [](Hub& hub, int rank) { return std::make_unique<FlippingWorld>(hub, rank); }),
                "weights of rank 2 are not those of rank 0: version 2 has");
+  ::unsetenv("TEST_TMPDIR");
 }
 
 }  // namespace
