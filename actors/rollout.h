@@ -143,7 +143,7 @@ class Rollout {
     net::LossReport loss;
     double norm = 0;
   };
-  // Of one gradient: what crosses between host and GPU, in memory that the GPU reaches.
+  // The arrays that cross between host and GPU for one gradient, in page-locked memory.
   struct Flight {
     Flight(Gpu& gpu, std::size_t floats);
     Buffer<float> weights, gradient;

@@ -1,6 +1,6 @@
 // The two loops of an actor: grants in, gradients out, until the client goes down.
 //
-// Client is LearnerClient, or what a test has in its place.
+// A Client has the calls of LearnerClient that the loops make; tests have one of their own.
 #pragma once
 
 #include <cstdint>

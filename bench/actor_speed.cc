@@ -46,7 +46,7 @@ struct SoloActor {
     rollout.StartGradient(0, entropy);
     if (std::exchange(under_way, true)) Count(rollout.FinishGradient(gradient));
   }
-  // Finishes what is under way.
+  // Waits for the gradient that is under way, if there is one.
   void Settle() {
     if (std::exchange(under_way, false)) Count(rollout.FinishGradient(gradient));
     if (gpu != nullptr) busy_ns += static_cast<double>(gpu->TakeNs());

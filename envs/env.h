@@ -54,8 +54,8 @@ struct EpisodeEnd {
   friend bool operator==(const EpisodeEnd&, const EpisodeEnd&) = default;
 };
 
-// The most episodes that are told of a lot (QueueEpisodes), the newest: as many as a learner
-// averages (learner/counters.h).
+// TakeEpisodes of envs on a GPU gives at most so many episodes of a lot, the newest. A learner
+// averages as many (learner/counters.h).
 inline constexpr int kKeptEpisodes = 100;
 
 // The most unrolls of an actor on a GPU that are under way, and the most lots that wait.
@@ -120,13 +120,13 @@ class VecEnv {
   virtual std::span<const Truncated> truncated() const { return {}; }
 
   // On a GPU: sets the episodes that ended since the last call aside, as one lot. When this work is
-  // done, one TakeEpisodes takes the oldest lot. Of more than kMaxUnderWay lots the oldest is lost,
-  // and not counted. Never recorded (Gpu::Repeat). No effect on the host.
+  // done, one TakeEpisodes takes the oldest lot. If kMaxUnderWay lots wait already, the oldest is
+  // lost, and not counted. Never recorded (Gpu::Repeat). No effect on the host.
   virtual void QueueEpisodes() {}
   // Appends the episodes that ended since the last call, or the oldest lot of them, to `out`, in
   // (step, env) order.
   virtual void TakeEpisodes(std::vector<EpisodeEnd>& out) = 0;
-  // Number of episodes so far of which TakeEpisodes told nothing, because others were newer.
+  // Number of episodes so far that TakeEpisodes left out, because the lot had enough newer ones.
   virtual std::uint64_t untold() const { return 0; }
 
   // Number of env processes replaced so far.

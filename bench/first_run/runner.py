@@ -44,7 +44,7 @@ class Figure:
 class Result:
     figures: list = dataclasses.field(default_factory=list)
     numbers: object = None  # for programs
-    wrong: str = ""         # what is wrong, or ""; the figures are reported all the same
+    wrong: str = ""         # a failed check, in a sentence, or ""; the figures count all the same
 
 
 @dataclasses.dataclass

@@ -40,7 +40,7 @@ class DeviceEpisodes {
   const EpisodeTable& table() const { return table_; }  // for the steps
   bool waiting() const { return taken_ < queued_; }     // a lot waits for its Take
 
-  // Queues a lot: what one Take takes. Of more than kMaxUnderWay lots the oldest is lost.
+  // Queues one lot of episodes for one Take. If kMaxUnderWay lots wait already, the oldest is lost.
   void Queue() {
     taken_ = std::max(taken_, queued_ - std::min<std::uint64_t>(queued_, kMaxUnderWay - 1));
     device_.ForEachWarp(table_.chunks, 0, CountEpisodes{table_});

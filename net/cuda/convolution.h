@@ -97,18 +97,16 @@ class Convolution {
   void DirectlyBackwardWeights(const ConvBackwardWeightsArgs<float>& args) {
     const ConvShape& s = args.shape;
     const int inputs = s.patch() + 1, cells = args.n * s.out_cells();
-    const int chunks = Work<Device>::Chunks(cells, inputs);
-    const long long size = 1ll * inputs * kOut;
-    float* const partial = work_.template Sums<float>(chunks * size);
-    device().ForEach(1ll * chunks * inputs,
-                     DirectWeightGradient<kOut>{.a = args,
-                                                .by = ConvDivisors(s),
-                                                .inputs = Divisor(inputs),
-                                                .cells = (cells + chunks - 1) / chunks,
-                                                .all_cells = cells,
-                                                .partial = partial});
-    work_.SumOver(chunks, size, partial,
-                  {.split = s.num_weights(), .first = args.dw, .others = args.db});
+    const SumTarget target{.split = s.num_weights(), .first = args.dw, .others = args.db};
+    work_.SumInChunks(cells, inputs, kOut, target, [&](int chunks, float* partial) {
+      device().ForEach(1ll * chunks * inputs,
+                       DirectWeightGradient<kOut>{.a = args,
+                                                  .by = ConvDivisors(s),
+                                                  .inputs = Divisor(inputs),
+                                                  .cells = (cells + chunks - 1) / chunks,
+                                                  .all_cells = cells,
+                                                  .partial = partial});
+    });
   }
 
   // Calls part(first, samples) for parts of the n samples whose patches fit in scratch memory.

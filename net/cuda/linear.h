@@ -65,16 +65,14 @@ class Linear {
   void NarrowBackwardWeights(const LinearBackwardWeightsArgs<float>& args) {
     if (args.shape.out == kOut) {
       const int n = args.n, in = args.shape.in, inputs = in + 1;
-      const int chunks = Work<Device>::Chunks(n, inputs);
-      const long long size = 1ll * inputs * kOut;
-      float* const partial = work_.template Sums<float>(chunks * size);
-      device().ForEach(1ll * chunks * inputs,
-                       NarrowWeightGradient<kOut>{.a = args,
-                                                  .inputs = Divisor(inputs),
-                                                  .rows = (n + chunks - 1) / chunks,
-                                                  .partial = partial});
-      work_.SumOver(chunks, size, partial,
-                    {.split = 1ll * in * kOut, .first = args.dw, .others = args.db});
+      const SumTarget target{.split = 1ll * in * kOut, .first = args.dw, .others = args.db};
+      work_.SumInChunks(n, inputs, kOut, target, [&](int chunks, float* partial) {
+        device().ForEach(1ll * chunks * inputs,
+                         NarrowWeightGradient<kOut>{.a = args,
+                                                    .inputs = Divisor(inputs),
+                                                    .rows = (n + chunks - 1) / chunks,
+                                                    .partial = partial});
+      });
     } else if constexpr (kOut > 1) {
       NarrowBackwardWeights<kOut - 1>(args);
     }

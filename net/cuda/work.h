@@ -92,6 +92,17 @@ class Work {
     device_.ForEach(threads, ColumnPartials{1ll * rows * columns, threads, x, partial});
     SumOver(chunks, columns, partial, target);
   }
+  // The gradients of weights and biases, target (inputs, outputs), as sums over `rows`:
+  // queue(chunks, partial) queues the partial sums (chunks, inputs, outputs), one for each chunk of
+  // rows.
+  template <class Queue>
+  void SumInChunks(int rows, int inputs, int outputs, const SumTarget& target, const Queue& queue) {
+    const int chunks = Chunks(rows, inputs);
+    const long long size = 1ll * inputs * outputs;
+    float* const partial = Sums<float>(chunks * size);
+    queue(chunks, partial);
+    SumOver(chunks, size, partial, target);
+  }
   // The number of chunks of a sum over `rows`, where each chunk takes `width` threads.
   static int Chunks(int rows, int width) {
     return std::max(1, std::min({kThreads / width, rows / kRowsOfAChunk, kMaxChunks}));

@@ -339,18 +339,17 @@ TEST_F(LearnerClientTest, AGrantIsTakenAheadIfItsWeightsAreHere) {
   ASSERT_TRUE(client.Join() && client.CheckNet(kFingerprint, 16));
   std::vector<float> weights(16);
   wire::SnapshotMeta meta;
-  std::optional<wire::Grant> grant;
-  while (!grant && client.state() == ClientState::kJoined) grant = client.GrantAhead(meta);
-  ASSERT_TRUE(grant);
-  EXPECT_EQ(grant->number, 1u);
-  ASSERT_TRUE(client.Refresh(grant->version, weights, meta));
+  const auto next_ahead = [&] {
+    std::optional<wire::Grant> grant;
+    while (!grant && client.state() == ClientState::kJoined) grant = client.GrantAhead(meta);
+    return grant ? grant->number : 0;
+  };
+  EXPECT_EQ(next_ahead(), 1u);
+  ASSERT_TRUE(client.Refresh(5, weights, meta));
   EXPECT_EQ(learner->fetches(), 0u);
   EXPECT_FALSE(client.GrantAhead(meta)) << "its weights would be waited for";
   client.Prefetch(meta);
-  grant.reset();
-  while (!grant && client.state() == ClientState::kJoined) grant = client.GrantAhead(meta);
-  ASSERT_TRUE(grant);
-  EXPECT_EQ(grant->number, 2u);
+  EXPECT_EQ(next_ahead(), 2u);
   EXPECT_EQ(learner->fetches(), 1u);
   EXPECT_FALSE(client.GrantAhead(meta)) << "there is none";
 }
@@ -363,10 +362,9 @@ TEST_F(LearnerClientTest, WhileItsStateIsAskedForNoGrantIsTakenAhead) {
   client.SaveWith([&](std::vector<std::byte>&) { ++saved; });
   ASSERT_TRUE(client.Join() && client.CheckNet(kFingerprint, 16));
   // The weights that it asks for come behind the answer.
-  std::vector<float> weights(16);
-  wire::SnapshotMeta held;
-  ASSERT_TRUE(client.Refresh(11, weights, held));
-  EXPECT_FALSE(client.GrantAhead(held));
+  Weights weights;
+  EXPECT_EQ(weights.Refresh(client, 11), 11u);
+  EXPECT_FALSE(client.GrantAhead({.term = 1, .version = 11}));
   EXPECT_EQ(saved, 0) << "a gradient may be under way";
   ASSERT_TRUE(client.NextGrant());
   EXPECT_EQ(saved, 1);
