@@ -53,6 +53,24 @@ class Backend {
     LinearBackwardWeights(args.weights());
     LinearBackwardInput(args.input());
   }
+  // Two layers of one x, such as the heads. dx is the sum of both products. By default one layer
+  // follows the other. REQUIRES: n, shape.in, x, put, relu_output and dx are the same in both.
+  virtual void PairForward(const LinearForwardArgs<T>& first, const LinearForwardArgs<T>& second) {
+    LinearForward(first);
+    LinearForward(second);
+  }
+  virtual void PairBackwardWeights(const LinearBackwardWeightsArgs<T>& first,
+                                   const LinearBackwardWeightsArgs<T>& second) {
+    LinearBackwardWeights(first);
+    LinearBackwardWeights(second);
+  }
+  virtual void PairBackwardInput(LinearBackwardInputArgs<T> first,
+                                 LinearBackwardInputArgs<T> second) {
+    first.relu_output = nullptr;  // once is enough
+    second.put = Put::kAdd;
+    LinearBackwardInput(first);
+    LinearBackwardInput(second);
+  }
 
   virtual void ConvForward(const ConvForwardArgs<T>& args) = 0;
   virtual void ConvBackwardWeights(const ConvBackwardWeightsArgs<T>& args) = 0;

@@ -58,70 +58,106 @@ LinearBackwardWeightsArgs<T> Head<T>::BackwardWeights(int n, const T* x, const T
   return {shape, n, x, dy, gradient + at.weight, gradient + at.bias};
 }
 template <class T>
-LinearBackwardInputArgs<T> Head<T>::BackwardInput(const T* p, int n, const T* dy, T* dx) const {
-  return {.shape = shape, .n = n, .w = p + at.weight, .dy = dy, .dx = dx};
+LinearBackwardInputArgs<T> Head<T>::BackwardInput(const T* p, int n, const T* dy,
+                                                  const T* relu_output, T* dx) const {
+  return {
+      .shape = shape, .n = n, .w = p + at.weight, .dy = dy, .relu_output = relu_output, .dx = dx};
 }
 
 template <class T>
-PolicyHead<T>::PolicyHead(const PolicySpec& spec, ParameterLayout& layout, int in, int rows,
-                          Backend<T>& backend)
+Heads<T>::Heads(const std::optional<PolicySpec>& policy, bool value, ParameterLayout& layout,
+                int in, int rows, Backend<T>& backend)
     : backend_(backend),
-      counts_(CountsOf(spec.actions, backend.memory())),
-      shape_(ShapeOf(spec.actions, counts_)),
-      linear_(layout, NameOf(spec.actions), in,
-              OwnDeviations(spec) ? shape_.width : shape_.outputs),
-      log_std_(OwnDeviations(spec) ? layout.Add(NameOf(spec.actions) + ".log_std", {shape_.width})
-                                   : Parameter{}),
+      counts_(policy ? CountsOf(policy->actions, backend.memory())
+                     : Buffer<std::int32_t>(0, backend.memory())),
+      shape_(policy ? ShapeOf(policy->actions, counts_) : PolicyShape{0, 0}),
+      policy_(policy
+                  ? std::optional<Head<T>>(std::in_place, layout, NameOf(policy->actions), in,
+                                           OwnDeviations(*policy) ? shape_.width : shape_.outputs)
+                  : std::nullopt),
+      log_std_(policy && OwnDeviations(*policy)
+                   ? layout.Add(NameOf(policy->actions) + ".log_std", {shape_.width})
+                   : Parameter{}),
+      value_(value ? std::optional<Head<T>>(std::in_place, layout, "value", in, 1) : std::nullopt),
       logits_(Elements(rows, shape_.outputs), backend.memory()),
+      values_(value ? Elements(rows, 1) : 0, backend.memory()),
       means_(own_deviations() ? Elements(rows, shape_.width) : 0, backend.memory()),
       means_gradient_(means_.size(), backend.memory()) {}
 
 template <class T>
-void PolicyHead<T>::Forward(const T* p, int row, int n, const T* x, const T* mask, int mask_row) {
-  const int outputs = shape_.outputs, width = shape_.width;
-  T* const logits = logits_.data() + std::int64_t{row} * outputs;
-  if (own_deviations()) {
-    T* const means = means_.data() + std::int64_t{row} * width;
-    backend_.LinearForward(linear_.Forward(p, n, x, means));
-    const CopyColumnsArgs<T> columns{
-        .n = n, .width = width, .from = means, .from_row = width, .to = logits, .to_row = outputs};
-    backend_.CopyColumns(columns);
-    CopyColumnsArgs<T> repeated = columns;
-    repeated.from = p + log_std_.offset;
-    repeated.from_row = 0;
-    repeated.to = logits + width;
-    backend_.CopyColumns(repeated);
-  } else {
-    backend_.LinearForward(linear_.Forward(p, n, x, logits));
+void Heads<T>::Forward(const T* p, int row, int n, const T* x, const T* mask, int mask_row) {
+  // 1. The linear layers.
+  T* const logits = logits_.data() + std::int64_t{row} * shape_.outputs;
+  T* const outputs = own_deviations() ? means_.data() + std::int64_t{row} * shape_.width : logits;
+  T* const values = value_ ? values_.data() + row : nullptr;
+  if (policy_ && value_) {
+    backend_.PairForward(policy_->Forward(p, n, x, outputs), value_->Forward(p, n, x, values));
+  } else if (policy_) {
+    backend_.LinearForward(policy_->Forward(p, n, x, outputs));
+  } else if (value_) {
+    backend_.LinearForward(value_->Forward(p, n, x, values));
   }
+  // 2. What else belongs to the logits.
+  if (own_deviations()) AddDeviations(p, row, n);
   if (mask == nullptr) return;
-  backend_.MaskLogits({.n = n, .width = outputs, .mask = mask, .row = mask_row, .logits = logits});
+  backend_.MaskLogits(
+      {.n = n, .width = shape_.outputs, .mask = mask, .row = mask_row, .logits = logits});
 }
 
 template <class T>
-void PolicyHead<T>::BackwardWeights(int n, const T* x, const T* dlogits, T* gradient) {
-  backend_.LinearBackwardWeights(
-      linear_.BackwardWeights(n, x, LinearGradient(n, dlogits), gradient));
+void Heads<T>::BackwardWeights(int n, const T* x, const T* dlogits, const T* dvalues, T* gradient) {
+  const T* const dy = LinearGradient(n, dlogits);
+  if (policy_ && value_) {
+    backend_.PairBackwardWeights(policy_->BackwardWeights(n, x, dy, gradient),
+                                 value_->BackwardWeights(n, x, dvalues, gradient));
+  } else if (policy_) {
+    backend_.LinearBackwardWeights(policy_->BackwardWeights(n, x, dy, gradient));
+  } else if (value_) {
+    backend_.LinearBackwardWeights(value_->BackwardWeights(n, x, dvalues, gradient));
+  }
   if (!own_deviations()) return;
-  const int width = shape_.width;
   backend_.SumRows({.n = n,
-                    .width = width,
-                    .x = dlogits + width,
+                    .width = shape_.width,
+                    .x = dlogits + shape_.width,
                     .row = shape_.outputs,
                     .sum = gradient + log_std_.offset});
 }
 
 template <class T>
-void PolicyHead<T>::BackwardInput(const T* p, int n, const T* dlogits, const T* relu_output,
-                                  T* dx) {
-  LinearBackwardInputArgs<T> args = linear_.BackwardInput(p, n, LinearGradient(n, dlogits), dx);
-  args.relu_output = relu_output;
-  backend_.LinearBackwardInput(args);
+void Heads<T>::BackwardInput(const T* p, int n, const T* dlogits, const T* dvalues,
+                             const T* relu_output, T* dx) {
+  const T* const dy = LinearGradient(n, dlogits);
+  if (policy_ && value_) {
+    backend_.PairBackwardInput(policy_->BackwardInput(p, n, dy, relu_output, dx),
+                               value_->BackwardInput(p, n, dvalues, relu_output, dx));
+  } else if (policy_) {
+    backend_.LinearBackwardInput(policy_->BackwardInput(p, n, dy, relu_output, dx));
+  } else if (value_) {
+    backend_.LinearBackwardInput(value_->BackwardInput(p, n, dvalues, relu_output, dx));
+  }
 }
 
-// The gradient of the linear layer's outputs.
+// Makes logits of the means and of the parameters, which every row repeats.
 template <class T>
-const T* PolicyHead<T>::LinearGradient(int n, const T* dlogits) {
+void Heads<T>::AddDeviations(const T* p, int row, int n) {
+  const int outputs = shape_.outputs, width = shape_.width;
+  T* const logits = logits_.data() + std::int64_t{row} * outputs;
+  CopyColumnsArgs<T> columns{.n = n,
+                             .width = width,
+                             .from = means_.data() + std::int64_t{row} * width,
+                             .from_row = width,
+                             .to = logits,
+                             .to_row = outputs};
+  backend_.CopyColumns(columns);
+  columns.from = p + log_std_.offset;
+  columns.from_row = 0;
+  columns.to = logits + width;
+  backend_.CopyColumns(columns);
+}
+
+// The gradient of the policy's linear layer's outputs.
+template <class T>
+const T* Heads<T>::LinearGradient(int n, const T* dlogits) {
   if (!own_deviations()) return dlogits;
   backend_.CopyColumns({.n = n,
                         .width = shape_.width,
@@ -134,7 +170,7 @@ const T* PolicyHead<T>::LinearGradient(int n, const T* dlogits) {
 
 template struct Head<float>;
 template struct Head<double>;
-template class PolicyHead<float>;
-template class PolicyHead<double>;
+template class Heads<float>;
+template class Heads<double>;
 
 }  // namespace starling::net

@@ -34,12 +34,7 @@ Part<T>::Part(const PartSpec& spec, Backend<T>& backend, const Batch& batch, Par
                                            .rows = rows_,
                                            .envs = batch.envs})),
       top_(layers_.empty() ? Features{.channels = in_size_} : layers_.back()->features()),
-      policy_(spec.policy ? std::optional<PolicyHead<T>>(std::in_place, *spec.policy, layout_,
-                                                         top_.size(), rows_, backend)
-                          : std::nullopt),
-      value_(spec.value ? std::optional<Head<T>>(std::in_place, layout_, "value", top_.size(), 1)
-                        : std::nullopt),
-      values_(value_ ? Size(rows_) : 0, backend.memory()) {
+      heads_(spec.policy, spec.value, layout_, top_.size(), rows_, backend) {
   CHECK(beside == nullptr || input_.size() == Size(rows_) * Size(in_size_));
 }
 
@@ -90,8 +85,7 @@ void Part<T>::Forward(std::span<const T> parameters, const Block& block, int bef
   }
   // 2. The heads read the output of the last layer.
   const T* const top = Input(layers_.size(), row);
-  if (policy_) policy_->Forward(p, row, block.envs, top, MaskOf(row), in_size_ + mask_);
-  if (value_) backend_.LinearForward(value_->Forward(p, block.envs, top, values_.data() + row));
+  heads_.Forward(p, row, block.envs, top, MaskOf(row), in_size_ + mask_);
 }
 
 // Separates the input of the layers from the masks behind it.
@@ -142,7 +136,8 @@ void Part<T>::Backward(std::span<const T> parameters, int steps, std::span<const
   const int rows = steps * batch_.envs;
   // 1. The heads, and the gaps between parameters.
   ZeroGaps(gradient);
-  HeadsBackwardWeights(rows, dlogits.data(), dvalues.data(), gradient.data());
+  heads_.BackwardWeights(rows, Input(layers_.size(), 0), dlogits.data(), dvalues.data(),
+                         gradient.data());
   HeadsBackwardInput(p, 0, rows, dlogits.data(), dvalues.data());
   // 2. The layers, from the top down; each goes back in time first.
   for (std::size_t i = layers_.size(); i-- > 0;) {
@@ -162,9 +157,8 @@ void Part<T>::BackwardInput(std::span<const T> parameters, const Block& block, i
   const T* const p = parameters.data();
   const Step step = BackStepOf(block);
   const int row = step.row, n = step.envs;
-  HeadsBackwardInput(p, row, n,
-                     policy_ ? dlogits.data() + std::int64_t{row} * policy().outputs : nullptr,
-                     value_ ? dvalues.data() + row : nullptr);
+  HeadsBackwardInput(p, row, n, dlogits.data() + std::int64_t{row} * policy().outputs,
+                     dvalues.data() + (heads_.value() ? row : 0));
   for (std::size_t i = layers_.size(); i-- > 0;) {
     layers_[i]->BackwardStep(p, step, block.step == steps - 1);
     T* const dx = InputGradient(i, row);
@@ -179,32 +173,19 @@ void Part<T>::BackwardWeights(std::span<const T> parameters, int steps, std::spa
   CHECK(gradient.size() == layout_.size());
   const int rows = steps * batch_.envs;
   ZeroGaps(gradient);
-  HeadsBackwardWeights(rows, dlogits.data(), dvalues.data(), gradient.data());
+  heads_.BackwardWeights(rows, Input(layers_.size(), 0), dlogits.data(), dvalues.data(),
+                         gradient.data());
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     layers_[i]->BackwardWeights(parameters.data(), rows, Input(i, 0), gradient.data());
   }
 }
 
 template <class T>
-void Part<T>::HeadsBackwardWeights(int n, const T* dlogits, const T* dvalues, T* gradient) {
-  const T* const x = Input(layers_.size(), 0);
-  if (policy_) policy_->BackwardWeights(n, x, dlogits, gradient);
-  if (value_) backend_.LinearBackwardWeights(value_->BackwardWeights(n, x, dvalues, gradient));
-}
-
-// The top of the stack: the sum of the heads' gradients, masked once it is complete.
-template <class T>
 void Part<T>::HeadsBackwardInput(const T* p, int row, int n, const T* dlogits, const T* dvalues) {
   T* const dx = InputGradient(layers_.size(), row);
   if (dx == nullptr) return;
   const T* const relu_output = top_.relu ? Input(layers_.size(), row) : nullptr;
-  if (policy_) policy_->BackwardInput(p, n, dlogits, value_ ? nullptr : relu_output, dx);
-  if (value_) {
-    LinearBackwardInputArgs<T> args = value_->BackwardInput(p, n, dvalues, dx);
-    if (policy_) args.put = Put::kAdd;
-    args.relu_output = relu_output;
-    backend_.LinearBackwardInput(args);
-  }
+  heads_.BackwardInput(p, n, dlogits, dvalues, relu_output, dx);
 }
 
 template <class T>
@@ -214,7 +195,7 @@ void Part<T>::CheckGradients(std::span<const T> parameters, int steps, std::span
   CHECK(parameters.size() == layout_.size());
   const std::size_t rows = Size(steps) * Size(batch_.envs);
   CHECK(dlogits.size() == rows * Size(policy().outputs));
-  CHECK(dvalues.size() == (value_ ? rows : 0));
+  CHECK(dvalues.size() == (heads_.value() ? rows : 0));
 }
 
 template <class T>

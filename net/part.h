@@ -44,14 +44,12 @@ class Part final : public Model<T> {
   Part(const PartSpec& spec, Backend<T>& backend, const Batch& batch, Part* beside = nullptr);
 
   const ParameterLayout& layout() const override { return layout_; }  // of this part alone
-  PolicyShape policy() const override { return policy_ ? policy_->shape() : PolicyShape{0, 0}; }
+  PolicyShape policy() const override { return heads_.policy(); }
   std::span<T> observations() override { return mask_ > 0 ? unsplit_.span() : input(); }
   std::span<std::uint8_t> resets() override { return resets_; }
   // Both are empty without their heads.
-  std::span<const T> logits() const override {
-    return policy_ ? policy_->logits() : std::span<const T>();
-  }
-  std::span<const T> values() const override { return values_.span(); }
+  std::span<const T> logits() const override { return heads_.logits(); }
+  std::span<const T> values() const override { return heads_.values(); }
 
   using Model<T>::Forward;
   void Forward(std::span<const T> parameters, const Block& block, int before) override;
@@ -94,7 +92,6 @@ class Part final : public Model<T> {
   Step StepOf(const Block& block, int before);
   Step BackStepOf(const Block& block) { return StepOf(block, block.step - 1); }
   void HeadsBackwardInput(const T* p, int row, int n, const T* dlogits, const T* dvalues);
-  void HeadsBackwardWeights(int n, const T* dlogits, const T* dvalues, T* gradient);
   void CheckGradients(std::span<const T> parameters, int steps, std::span<const T> dlogits,
                       std::span<const T> dvalues) const;
   void ZeroGaps(std::span<T> gradient) const;
@@ -111,9 +108,7 @@ class Part final : public Model<T> {
   const std::span<std::uint8_t> resets_;
   const Layers<T> layers_;  // bottom up
   const Features top_;
-  std::optional<PolicyHead<T>> policy_;
-  const std::optional<Head<T>> value_;
-  Buffer<T> values_;
+  Heads<T> heads_;
 };
 
 }  // namespace starling::net

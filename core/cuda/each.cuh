@@ -10,10 +10,12 @@
 
 namespace starling::cuda {
 
-inline constexpr int kBlock = 256, kWarp = 32;
+// kBlocks: of ForEach, a multiprocessor runs at least so many at a time; so a thread has at most 128
+// registers, and does not take them all if its body keeps many sums.
+inline constexpr int kBlock = 256, kWarp = 32, kBlocks = 2;
 
 template <class Body>
-__global__ void __launch_bounds__(kBlock) EachKernel(long long n, const Body body) {
+__global__ void __launch_bounds__(kBlock, kBlocks) EachKernel(long long n, const Body body) {
   const long long i = static_cast<long long>(blockIdx.x) * kBlock + threadIdx.x;
   if (i < n) body(i);
 }

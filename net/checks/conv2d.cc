@@ -59,6 +59,11 @@ std::vector<Case> Cases(Trial& trial) {
       {{1, 1, 1, 1, 1, 1, 1}, 1, 1},
       {{6, 6, 2, 3, 3, 1, 16}, 200, 0.2},
       {{2, 2, 1, 2, 2, 1, 3}, kMany, 1},
+      // Few outputs, and cells that fill no whole number of a GPU's threads.
+      {{5, 3, 4, 3, 3, 1, 16}, 3, 1},
+      {{3, 3, 8, 3, 3, 1, 32}, 5, 0.5},
+      // So many cells that a thread of a GPU takes several.
+      {{2, 2, 4, 2, 2, 1, 16}, 270'001, 1},
   };
   for (int i = 0; i < 8; ++i) {
     cases.push_back({RandomShape(trial), trial.Between(1, 9), i % 2 == 0 ? 1.0 : 0.2});
@@ -86,7 +91,7 @@ void ConvForward(Trial& trial) {
     std::vector<float> bias(c.shape.out_channels, 0.75f);
     odd = !odd;
     if (odd) bias.back() = NAN;  // a relu must not hide a NaN
-    Floats b = trial.Given(bias), y = trial.Noise(c.outputs()), y_relu = trial.Noise(c.outputs());
+    Floats b = trial.Biases(bias), y = trial.Noise(c.outputs()), y_relu = trial.Noise(c.outputs());
     trial.Both([&](auto& backend, auto of) {
       backend.ConvForward(
           {.shape = c.shape, .n = c.n, .x = of(x), .w = of(w), .b = of(b), .y = of(y)});

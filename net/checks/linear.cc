@@ -58,7 +58,7 @@ void LinearForward(Trial& trial) {
     Floats x = trial.Sparse(c.inputs(), c.density()), w = trial.Weights(c.weights());
     std::vector<float> bias(c.shape.out, 0.75f);
     if (c.odd()) bias.back() = NAN;  // a relu must not hide a NaN
-    Floats b = trial.Given(bias), y = trial.Noise(c.outputs()), y_relu = trial.Noise(c.outputs());
+    Floats b = trial.Biases(bias), y = trial.Noise(c.outputs()), y_relu = trial.Noise(c.outputs());
     BothHeld(trial, c, [&](auto& backend, auto of) {
       backend.LinearForward(
           {.shape = c.shape, .n = c.n, .x = of(x), .w = of(w), .b = of(b), .y = of(y)});

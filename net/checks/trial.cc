@@ -68,6 +68,7 @@ Trial::Trial(Backend<float>& backend, Precision precision)
 
 void Trial::Begin(std::string name) {
   arena_.Reset();
+  ++case_;
   name_ = std::move(name);
 }
 

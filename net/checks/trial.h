@@ -95,7 +95,8 @@ class Trial {
 
   // Uniform in [-1, 1), at a cache line, like the parameters of a layer in the flat vector.
   Floats Weights(int count) { return Floats(arena_, Values(count)); }
-  // Uniform in [-1, 1), at any alignment, like rows of activations.
+  // Uniform in [-1, 1), like rows of activations: in every second pair of cases at any alignment,
+  // else at a cache line.
   Floats Noise(int count) { return Floats(arena_, Values(count), Skip()); }
   // Like the output of a relu: a share of `density` is positive, the rest zero. Noise if it is 1.
   Floats Sparse(int count, double density);
@@ -106,6 +107,7 @@ class Trial {
     return Twin<T>(arena_, values, Skip());
   }
   Floats Given(const std::vector<float>& values) { return Floats(arena_, values, Skip()); }
+  Floats Biases(const std::vector<float>& values) { return Floats(arena_, values); }  // as Weights
   // An output of the reference, as the input of another op.
   Floats Rounded(const std::vector<double>& exact) {
     return Given(std::vector<float>(exact.begin(), exact.end()));
@@ -163,7 +165,7 @@ class Trial {
   };
 
   std::vector<float> Values(int count);
-  std::size_t Skip() { return skip_++ % 4; }
+  std::size_t Skip() { return case_ / 2 % 2 == 0 ? 0 : skip_++ % 4; }
 
   Backend<float>& backend_;
   const Precision precision_;
@@ -171,6 +173,7 @@ class Trial {
   RandomStream random_{StreamId{.seed = 12}};
   Arena arena_;
   std::size_t skip_ = 0;
+  int case_ = -1;
   std::string name_;
   OpError worst_;
   double worst_share_ = -1;  // error / tolerance of worst_
@@ -183,6 +186,9 @@ void LinearAccumulate(Trial& trial);
 void LinearBackwardWeights(Trial& trial);
 void LinearBackwardInput(Trial& trial);
 void LinearBackward(Trial& trial);
+void PairForward(Trial& trial);
+void PairBackwardWeights(Trial& trial);
+void PairBackwardInput(Trial& trial);
 
 void ConvForward(Trial& trial);  // conv2d.cc
 void ConvBackwardWeights(Trial& trial);

@@ -84,12 +84,24 @@ class Convolution {
 
   template <int kOut>
   void Directly(const ConvForwardArgs<float>& args) {
-    const ConvShape& s = args.shape;
-    const long long cells = At(args.n, s.out_cells());
-    if (s.in_channels % 4 == 0 && Aligned({args.x})) {
-      device().ForEach(cells, DirectConv<kOut, 4>{args, ConvDivisors(s)});
+    constexpr int kMost = 64 / kOut;  // 64 sums fit in registers
+    const int cells = args.n * args.shape.out_cells();
+    if (cells / kMost >= work_.limits().threads) {
+      Directly<kOut, kMost>(args, cells);
     } else {
-      device().ForEach(cells, DirectConv<kOut, 1>{args, ConvDivisors(s)});
+      Directly<kOut, 1>(args, cells);
+    }
+  }
+  template <int kOut, int kCells>
+  void Directly(const ConvForwardArgs<float>& args, int cells) {
+    const ConvShape& s = args.shape;
+    const auto queue = [&]<class Body>(const Body& body) {
+      device().ForEach(Body::Threads(cells), body);
+    };
+    if (s.in_channels % 4 == 0 && Aligned({args.x})) {
+      queue(DirectConv<kOut, 4, kCells>{args, ConvDivisors(s), cells});
+    } else {
+      queue(DirectConv<kOut, 1, kCells>{args, ConvDivisors(s), cells});
     }
   }
 
@@ -97,7 +109,7 @@ class Convolution {
   void DirectlyBackwardWeights(const ConvBackwardWeightsArgs<float>& args) {
     const ConvShape& s = args.shape;
     const int inputs = s.patch() + 1, cells = args.n * s.out_cells();
-    const SumTarget target{.split = s.num_weights(), .first = args.dw, .others = args.db};
+    const SumTarget target{.arrays = {{args.dw, s.num_weights()}, {args.db, kOut}}};
     work_.SumInChunks(cells, inputs, kOut, target, [&](int chunks, float* partial) {
       device().ForEach(1ll * chunks * inputs,
                        DirectWeightGradient<kOut>{.a = args,

@@ -35,8 +35,9 @@ struct MatrixProduct {
 // How work is divided. Tests use smaller limits.
 struct Limits {
   long long patches = 64ll << 20;  // floats of patches per product of a convolution
+  int threads = 1 << 16;           // that fill a GPU: if there are more, each does more
   int shares = 128;                // of a sum over many rows; 1: never divided
-  bool direct = true;              // use direct.h where it fits; false: products only
+  bool direct = true;              // use direct.h and narrow.h where they fit; false: products
 };
 
 // Whether the arrays permit loads and stores of Pack<4>.

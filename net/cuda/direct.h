@@ -1,5 +1,5 @@
-// Products with few outputs: a thread holds all outputs of one cell in registers. For the first
-// convolutions of small nets, without patches in memory, and for heads.
+// Convolutions with few outputs, such as the first of a small net: a thread holds its sums in
+// registers, and no patches are written to memory.
 #pragma once
 
 #include "net/cuda/elementwise.h"
@@ -7,58 +7,73 @@
 
 namespace starling::net::cuda {
 
-// y (n, OH, OW, kOut) = activation(x * w + b): one thread for each cell of y. All threads of a warp
-// read the same weights at the same time. REQUIRES: kWide divides KW * CIN.
-template <int kOut, int kWide>
+// y (n, OH, OW, kOut) = activation(x * w + b): one thread for kCells cells of y, so that it loads a
+// weight once for all of them. Adjacent threads take adjacent cells, and so load adjacent inputs and
+// the same weights. The cells of a thread are kApart apart. REQUIRES: kWide divides KW * CIN.
+template <int kOut, int kWide, int kCells>
 struct DirectConv {
   ConvForwardArgs<float> a;
   ConvDivisors by;
+  int cells;  // of all samples
+
+  static long long Threads(int cells) {
+    constexpr int kTogether = kApart * kCells;
+    return (cells + kTogether - 1ll) / kTogether * kApart;
+  }
 
   HOST_DEVICE void operator()(long long i) const {
     const ConvShape& shape = a.shape;
-    // 1. The first input of the cell's patch.
-    int sample = static_cast<int>(i);
-    const int ox = by.out_width.Split(sample), oy = by.out_height.Split(sample);
-    const int row = sample * shape.height + oy * shape.stride;
-    const float* in = a.x + (row * shape.width + ox * shape.stride) * shape.in_channels;
-    // 2. Sum over the rows of the kernel.
-    const float* weights = a.w;
+    const int first = static_cast<int>(i / kApart * kApart * kCells + i % kApart);
     const int run = by.run.divisor();
-    float sums[kOut] = {};
+    // 1. The first input of each patch. Cells behind the last one repeat it.
+    int in[kCells];
+    for (int c = 0; c < kCells; ++c) {
+      const int cell = first + c * kApart;
+      in[c] = PatchOf(cell < cells ? cell : cells - 1);
+    }
+    // 2. Sum over the rows of the kernel.
+    const float *x = a.x, *weights = a.w;
+    float sums[kCells][kOut] = {};
     for (int ky = 0; ky < shape.kernel_height; ++ky) {
       for (int j = 0; j < run; j += kWide, weights += kWide * kOut) {
-        Accumulate(Load<kWide>(in + j), weights, sums);
+        Accumulate(x + j, in, weights, sums);
       }
-      in += shape.width * shape.in_channels;
+      x += shape.width * shape.in_channels;
     }
+    // 3. Bias and activation.
     for (int o = 0; o < kOut; o += 4) {
-      Pack<4> out = Load<4>(a.b + o);
-      for (int u = 0; u < 4; ++u) out.v[u] = Activated(a.activation, sums[o + u] + out.v[u]);
-      Store(a.y + i * kOut + o, out);
+      const Pack<4> bias = Load<4>(a.b + o);
+      for (int c = 0; c < kCells; ++c) {
+        const int cell = first + c * kApart;
+        Pack<4> out;
+        for (int u = 0; u < 4; ++u) out.v[u] = Activated(a.activation, sums[c][o + u] + bias.v[u]);
+        if (cell < cells) Store(a.y + cell * kOut + o, out);
+      }
     }
   }
 
  private:
-  HOST_DEVICE static void Accumulate(const Pack<kWide>& in, const float* weights,
-                                     float (&sums)[kOut]) {
+  static constexpr int kApart = 32;  // a warp
+
+  HOST_DEVICE int PatchOf(int cell) const {
+    const int ox = by.out_width.Split(cell), oy = by.out_height.Split(cell);
+    const int row = cell * a.shape.height + oy * a.shape.stride;
+    return (row * a.shape.width + ox * a.shape.stride) * a.shape.in_channels;
+  }
+  HOST_DEVICE static void Accumulate(const float* x, const int (&in)[kCells], const float* weights,
+                                     float (&sums)[kCells][kOut]) {
+    Pack<kWide> inputs[kCells];
+    for (int c = 0; c < kCells; ++c) inputs[c] = Load<kWide>(x + in[c]);
     for (int v = 0; v < kWide; ++v) {
       for (int o = 0; o < kOut; o += 4) {
         const Pack<4> weight = Load<4>(weights + v * kOut + o);
-        for (int u = 0; u < 4; ++u) sums[o + u] += in.v[v] * weight.v[u];
+        for (int c = 0; c < kCells; ++c) {
+          for (int u = 0; u < 4; ++u) sums[c][o + u] += inputs[c].v[v] * weight.v[u];
+        }
       }
     }
   }
 };
-
-// sums (kOut) += in * row (kOut) of dy.
-template <int kOut>
-HOST_DEVICE inline void AccumulateRow(float in, const float* row, float (&sums)[kOut]) {
-  constexpr int kWide = kOut % 4 == 0 ? 4 : kOut % 2 == 0 ? 2 : 1;
-  for (int o = 0; o < kOut; o += kWide) {
-    const Pack<kWide> gradient = Load<kWide>(row + o);
-    for (int u = 0; u < kWide; ++u) sums[o + u] += in * gradient.v[u];
-  }
-}
 
 // The gradients of weights and biases, where a bias is the weight of an input that is always one.
 // Writes partial (chunks, patch + 1, kOut): chunk c sums over the output cells
@@ -112,71 +127,6 @@ struct DirectWeightGradient {
   HOST_DEVICE int InPatch(int k) const {
     const int j = by.run.Split(k);
     return k * a.shape.width * a.shape.in_channels + j;
-  }
-};
-
-// The same of a linear layer: partial (chunks, IN + 1, kOut), chunk c over the rows
-// [c * rows, (c + 1) * rows) of x (n, IN).
-template <int kOut>
-struct NarrowWeightGradient {
-  LinearBackwardWeightsArgs<float> a;
-  Divisor inputs;  // IN + 1
-  int rows;        // of a chunk
-  float* partial;
-
-  HOST_DEVICE void operator()(long long i) const {
-    int chunk = static_cast<int>(i);
-    const int k = inputs.Split(chunk), in = a.shape.in;
-    const int begin = chunk * rows, end = a.n - begin < rows ? a.n : begin + rows;
-    const bool bias = k == in;
-    const float* const from = a.x + k;
-    float sums[kOut] = {};
-    // Four at a time, so that several loads are in flight.
-    int row = begin;
-    for (; row + 4 <= end; row += 4) {
-      for (int u = 0; u < 4; ++u) {
-        AccumulateRow(bias ? 1.0f : from[1ll * (row + u) * in], a.dy + 1ll * (row + u) * kOut,
-                      sums);
-      }
-    }
-    for (; row < end; ++row) {
-      AccumulateRow(bias ? 1.0f : from[1ll * row * in], a.dy + 1ll * row * kOut, sums);
-    }
-    for (int o = 0; o < kOut; ++o) partial[i * kOut + o] = sums[o];
-  }
-};
-
-// y (n, OUT) = activation(x (n, IN) . w (IN, OUT) + b): one warp for each number of y.
-struct NarrowForward {
-  LinearForwardArgs<float> a;
-  Divisor out;
-
-  template <class Lanes>
-  HOST_DEVICE void operator()(long long i, const Lanes& lanes) const {
-    int sample = static_cast<int>(i);
-    const int o = out.Split(sample);
-    const int in = a.shape.in, width = a.shape.out;
-    const float *const row = a.x + 1ll * sample * in, *const column = a.w + o;
-    const float sum = lanes.Sum(StridedSum<float>(
-        lanes.index(), in, lanes.count(),
-        [row, column, width](long long k) { return row[k] * column[k * width]; }));
-    if (lanes.index() == 0) a.y[i] = Activated(a.activation, sum + a.b[o]);
-  }
-};
-
-// dx (n, IN) = dy (n, OUT) . wT, or dx += that product; masked. One thread for each number of dx.
-struct NarrowBackwardInput {
-  LinearBackwardInputArgs<float> a;
-  Divisor in;
-
-  HOST_DEVICE void operator()(long long i) const {
-    int sample = static_cast<int>(i);
-    const long long k = in.Split(sample);
-    const int out = a.shape.out;
-    const float *const row = a.dy + 1ll * sample * out, *const weights = a.w + k * out;
-    float sum = a.put == Put::kAdd ? a.dx[i] : 0.0f;
-    for (int o = 0; o < out; ++o) sum += row[o] * weights[o];
-    a.dx[i] = Masked(a.relu_output, i, sum);
   }
 };
 

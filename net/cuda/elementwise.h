@@ -76,9 +76,19 @@ HOST_DEVICE inline T StridedSum(long long first, long long end, long long step, 
   return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-// A NaN stays a NaN.
+// sums (kOut) += in * row (kOut). REQUIRES: row lies a multiple of kOut floats behind an address that
+// is aligned to 16 bytes.
+template <int kOut>
+HOST_DEVICE inline void AccumulateRow(float in, const float* row, float (&sums)[kOut]) {
+  constexpr int kWide = kOut % 4 == 0 ? 4 : kOut % 2 == 0 ? 2 : 1;
+  for (int o = 0; o < kOut; o += kWide) {
+    const Pack<kWide> pack = Load<kWide>(row + o);
+    for (int u = 0; u < kWide; ++u) sums[o + u] += in * pack.v[u];
+  }
+}
+
+// Of what is fused: kNone or kRelu (net/op_args.h). A NaN stays a NaN.
 HOST_DEVICE inline float Activated(Activation activation, float value) {
-  if (activation == Activation::kTanh) return std::tanh(value);
   return activation == Activation::kRelu && value < 0 ? 0.0f : value;
 }
 
@@ -122,7 +132,9 @@ struct Activate {
   const float* x;
   float* y;
 
-  HOST_DEVICE void operator()(long long i) const { y[i] = Activated(activation, x[i]); }
+  HOST_DEVICE void operator()(long long i) const {
+    y[i] = activation == Activation::kTanh ? std::tanh(x[i]) : Activated(activation, x[i]);
+  }
 };
 
 struct ActivateBackward {

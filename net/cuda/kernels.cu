@@ -3,6 +3,7 @@
 #include "net/cuda/direct.h"
 #include "net/cuda/layers.h"
 #include "net/cuda/loss.h"
+#include "net/cuda/narrow.h"
 #include "net/cuda/norm.h"
 #include "net/cuda/patches.h"
 #include "net/cuda/pictures.h"
@@ -51,22 +52,30 @@ template void ForEach(void*, long long, const bodies::Patches<1>&);
 template void ForEach(void*, long long, const bodies::Patches<4>&);
 template void ForEach(void*, long long, const bodies::GatherPatches<1>&);
 template void ForEach(void*, long long, const bodies::GatherPatches<4>&);
-template void ForEach(void*, long long, const bodies::DirectConv<16, 1>&);
-template void ForEach(void*, long long, const bodies::DirectConv<16, 4>&);
-template void ForEach(void*, long long, const bodies::DirectConv<32, 1>&);
-template void ForEach(void*, long long, const bodies::DirectConv<32, 4>&);
+template void ForEach(void*, long long, const bodies::DirectConv<16, 1, 1>&);
+template void ForEach(void*, long long, const bodies::DirectConv<16, 1, 4>&);
+template void ForEach(void*, long long, const bodies::DirectConv<16, 4, 1>&);
+template void ForEach(void*, long long, const bodies::DirectConv<16, 4, 4>&);
+template void ForEach(void*, long long, const bodies::DirectConv<32, 1, 1>&);
+template void ForEach(void*, long long, const bodies::DirectConv<32, 1, 2>&);
+template void ForEach(void*, long long, const bodies::DirectConv<32, 4, 1>&);
+template void ForEach(void*, long long, const bodies::DirectConv<32, 4, 2>&);
 template void ForEach(void*, long long, const bodies::DirectWeightGradient<16>&);
 template void ForEach(void*, long long, const bodies::DirectWeightGradient<32>&);
-template void ForEach(void*, long long, const bodies::NarrowWeightGradient<1>&);
-template void ForEach(void*, long long, const bodies::NarrowWeightGradient<2>&);
-template void ForEach(void*, long long, const bodies::NarrowWeightGradient<3>&);
-template void ForEach(void*, long long, const bodies::NarrowWeightGradient<4>&);
-template void ForEach(void*, long long, const bodies::NarrowWeightGradient<5>&);
-template void ForEach(void*, long long, const bodies::NarrowWeightGradient<6>&);
-template void ForEach(void*, long long, const bodies::NarrowWeightGradient<7>&);
-template void ForEach(void*, long long, const bodies::NarrowWeightGradient<8>&);
-template void ForEach(void*, long long, const bodies::NarrowBackwardInput&);
-template void ForEachWarp(void*, long long, const bodies::NarrowForward&);
+#define NARROW(out)                                                                  \
+  template void ForEachWarp(void*, long long, const bodies::NarrowForward<out>&);    \
+  template void ForEach(void*, long long, const bodies::NarrowWeightGradient<out>&); \
+  template void ForEach(void*, long long, const bodies::NarrowBackwardInput<out>&);
+NARROW(1)
+NARROW(2)
+NARROW(3)
+NARROW(4)
+NARROW(5)
+NARROW(6)
+NARROW(7)
+NARROW(8)
+static_assert(bodies::kNarrow == 8);
+#undef NARROW
 
 // Sums over many numbers.
 template void ForEach(void*, long long, const bodies::ColumnPartials&);

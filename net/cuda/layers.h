@@ -89,7 +89,7 @@ void LayerNormBackward(Work<Device>& work, const LayerNormBackwardArgs<float>& a
   float* const partial = work.template Sums<float>(2 * sums);
   work.device().ForEach(sums, LayerNormPartials{args, chunks, Divisor(width), partial});
   work.SumOver(chunks, 2ll * width, partial,
-               {.split = width, .first = args.dscale, .others = args.dbias});
+               {.arrays = {{args.dscale, width}, {args.dbias, width}}});
 }
 
 HOST_DEVICE inline float Sigmoid(float value) { return 1 / (1 + std::exp(-value)); }

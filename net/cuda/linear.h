@@ -1,12 +1,12 @@
-// Fully connected layers on a GPU: products, or bodies of direct.h for few outputs.
+// Fully connected layers on a GPU: products, or bodies of narrow.h for few outputs.
 #pragma once
 
-#include "net/cuda/direct.h"
+#include <type_traits>
+
+#include "net/cuda/narrow.h"
 #include "net/cuda/work.h"
 
 namespace starling::net::cuda {
-
-inline constexpr int kNarrow = 8;  // the most outputs for the bodies of direct.h
 
 template <class Device>
 class Linear {
@@ -14,10 +14,8 @@ class Linear {
   explicit Linear(Work<Device>& work) : work_(work) {}
 
   void Forward(const LinearForwardArgs<float>& args) {
+    if (Narrowly(args)) return;
     const auto [s, n, x, w, b, activation, y] = args;
-    if (Narrow(s)) {
-      return device().ForEachWarp(Rows(n) * s.out, NarrowForward{args, Divisor(s.out)});
-    }
     device().Multiply({.rows = n, .depth = s.in, .columns = s.out, .a = x, .b = w, .c = y});
     work_.AddBias(n, s.out, b, activation, y);
   }
@@ -28,8 +26,8 @@ class Linear {
   }
 
   void BackwardWeights(const LinearBackwardWeightsArgs<float>& args) {
+    if (Narrowly(args)) return;
     const auto [s, n, x, dy, dw, db] = args;
-    if (Narrow(s) && Aligned({dy})) return NarrowBackwardWeights(args);
     work_.MultiplyOverRows({.rows = s.in,
                             .depth = n,
                             .columns = s.out,
@@ -41,10 +39,8 @@ class Linear {
   }
 
   void BackwardInput(const LinearBackwardInputArgs<float>& args) {
+    if (Narrowly(args)) return;
     const auto [s, n, w, dy, put, relu_output, dx] = args;
-    if (Narrow(s)) {
-      return device().ForEach(Rows(n) * s.in, NarrowBackwardInput{args, Divisor(s.in)});
-    }
     device().Multiply({.rows = n,
                        .depth = s.out,
                        .columns = s.in,
@@ -56,26 +52,66 @@ class Linear {
     work_.Mask(Rows(n) * s.in, relu_output, dx);
   }
 
+  // Each returns whether it did the op: with bodies of narrow.h, for one layer or for two of one x.
+  // `beside` is {} if there is one: then its shape has one output, and its arrays are nullptr.
+
+  bool Narrowly(const LinearForwardArgs<float>& args, const LinearForwardArgs<float>& beside = {}) {
+    if (!Fit(args.shape, beside.shape, args.w)) return false;
+    WithOutputs(args.shape.out, [&](auto out) {
+      device().ForEachWarp(args.n, NarrowForward<out()>{args, beside});
+    });
+    return true;
+  }
+
+  bool Narrowly(const LinearBackwardWeightsArgs<float>& args,
+                const LinearBackwardWeightsArgs<float>& beside = {}) {
+    if (!Fit(args.shape, beside.shape, args.dy)) return false;
+    const auto [in, out] = args.shape;
+    const bool pair = beside.dw != nullptr;
+    const int n = args.n, inputs = in + 1;
+    const SumTarget target{.arrays = {{args.dw, 1ll * in * out},
+                                      {args.db, out},
+                                      {beside.dw, pair ? in : 0},
+                                      {beside.db, pair ? 1 : 0}}};
+    work_.SumInChunks(n, inputs, pair ? out + 1 : out, target, [&](int chunks, float* partial) {
+      WithOutputs(args.shape.out, [&](auto outputs) {
+        device().ForEach(1ll * chunks * inputs,
+                         NarrowWeightGradient<outputs()>{.a = args,
+                                                         .beside = beside,
+                                                         .inputs = Divisor(inputs),
+                                                         .rows = (n + chunks - 1) / chunks,
+                                                         .partial = partial});
+      });
+    });
+    return true;
+  }
+
+  bool Narrowly(const LinearBackwardInputArgs<float>& args,
+                const LinearBackwardInputArgs<float>& beside = {}) {
+    if (!Fit(args.shape, beside.shape, args.w)) return false;
+    WithOutputs(args.shape.out, [&](auto out) {
+      using Body = NarrowBackwardInput<out()>;
+      const int in = args.shape.in;
+      device().ForEach(Body::Threads(args.n, in), Body{args, beside, Divisor(in)});
+    });
+    return true;
+  }
+
  private:
   static long long Rows(int n) { return n; }
   Device& device() { return work_.device(); }
-  bool Narrow(const LinearShape& s) const { return work_.limits().direct && s.out <= kNarrow; }
 
-  template <int kOut = kNarrow>
-  void NarrowBackwardWeights(const LinearBackwardWeightsArgs<float>& args) {
-    if (args.shape.out == kOut) {
-      const int n = args.n, in = args.shape.in, inputs = in + 1;
-      const SumTarget target{.split = 1ll * in * kOut, .first = args.dw, .others = args.db};
-      work_.SumInChunks(n, inputs, kOut, target, [&](int chunks, float* partial) {
-        device().ForEach(1ll * chunks * inputs,
-                         NarrowWeightGradient<kOut>{.a = args,
-                                                    .inputs = Divisor(inputs),
-                                                    .rows = (n + chunks - 1) / chunks,
-                                                    .partial = partial});
-      });
-    } else if constexpr (kOut > 1) {
-      NarrowBackwardWeights<kOut - 1>(args);
-    }
+  // Whether the bodies of narrow.h serve a layer, whose array `loaded` they load in packs, and the
+  // one beside it.
+  bool Fit(const LinearShape& shape, const LinearShape& beside, const float* loaded) const {
+    return work_.limits().direct && shape.out <= kNarrow && beside.out == 1 && Aligned({loaded});
+  }
+
+  // Calls queue(out) with `out` as a constant.
+  template <int kOut = kNarrow, class Queue>
+  static void WithOutputs(int out, const Queue& queue) {
+    if (out == kOut) return queue(std::integral_constant<int, kOut>());
+    if constexpr (kOut > 1) WithOutputs<kOut - 1>(out, queue);
   }
 
   Work<Device>& work_;

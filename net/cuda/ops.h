@@ -36,6 +36,18 @@ class GpuOps final : public Backend<float> {
   void LinearBackwardInput(const LinearBackwardInputArgs<float>& args) override {
     linear_.BackwardInput(args);
   }
+  void PairForward(const LinearForwardArgs<float>& first,
+                   const LinearForwardArgs<float>& second) override {
+    if (!linear_.Narrowly(first, second)) Backend::PairForward(first, second);
+  }
+  void PairBackwardWeights(const LinearBackwardWeightsArgs<float>& first,
+                           const LinearBackwardWeightsArgs<float>& second) override {
+    if (!linear_.Narrowly(first, second)) Backend::PairBackwardWeights(first, second);
+  }
+  void PairBackwardInput(LinearBackwardInputArgs<float> first,
+                         LinearBackwardInputArgs<float> second) override {
+    if (!linear_.Narrowly(first, second)) Backend::PairBackwardInput(first, second);
+  }
 
   void ConvForward(const ConvForwardArgs<float>& args) override { convolution_.Forward(args); }
   void ConvBackwardWeights(const ConvBackwardWeightsArgs<float>& args) override {

@@ -19,16 +19,20 @@ struct ColumnPartials {
   }
 };
 
-// The output of sums: the first `split` go to the array `first`, the rest to `others`.
+// The output of sums: one array after the other.
 struct SumTarget {
+  struct Array {
+    float* to = nullptr;
+    long long size = 0;
+  };
+  Array arrays[4];
   Put put = Put::kReplace;
-  long long split;
-  float* first;
-  float* others = nullptr;
 
   HOST_DEVICE void operator()(long long i, float sum) const {
-    float* const to = i < split ? first + i : others + (i - split);
-    *to = put == Put::kAdd ? *to + sum : sum;
+    for (const Array& array : arrays) {
+      if (i >= 0 && i < array.size) array.to[i] = put == Put::kAdd ? array.to[i] + sum : sum;
+      i -= array.size;
+    }
   }
 };
 

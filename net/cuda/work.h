@@ -84,7 +84,7 @@ class Work {
   }
   // to (columns) = the sum over the rows of x (rows, columns).
   void SumColumns(int rows, int columns, const float* x, float* to) {
-    const SumTarget target{.split = columns, .first = to};
+    const SumTarget target{.arrays = {{to, columns}}};
     const int chunks = Chunks(rows, columns);
     if (chunks <= 1) return SumOver(rows, columns, x, target);
     const long long threads = 1ll * chunks * columns;
@@ -92,9 +92,8 @@ class Work {
     device_.ForEach(threads, ColumnPartials{1ll * rows * columns, threads, x, partial});
     SumOver(chunks, columns, partial, target);
   }
-  // The gradients of weights and biases, target (inputs, outputs), as sums over `rows`:
-  // queue(chunks, partial) queues the partial sums (chunks, inputs, outputs), one for each chunk of
-  // rows.
+  // The gradients of weights and biases, inputs * outputs numbers, as sums over `rows`:
+  // queue(chunks, partial) queues the partial sums of each chunk of rows, in the order of target.
   template <class Queue>
   void SumInChunks(int rows, int inputs, int outputs, const SumTarget& target, const Queue& queue) {
     const int chunks = Chunks(rows, inputs);
@@ -113,18 +112,18 @@ class Work {
   void MultiplyOverRows(MatrixProduct product) {
     const int shares = Shares(product);
     if (shares == 1) return device_.Multiply(product);
-    const SumTarget target{
-        .put = product.put, .split = 1ll * product.rows * product.columns, .first = product.c};
+    const long long size = 1ll * product.rows * product.columns;
+    const SumTarget target{.arrays = {{product.c, size}}, .put = product.put};
     // 1. Equal shares, side by side.
     const int each = product.depth / shares / kRowsAtOnce * kRowsAtOnce;
     const int rest = product.depth - shares * each;
     product.depth = each;
     product.put = Put::kReplace;
-    product.c = scratch_.Get<float>(Scratch::kShares, (shares + 1) * target.split);
+    product.c = scratch_.Get<float>(Scratch::kShares, (shares + 1) * size);
     product.shares = shares;
     product.a_stride = 1ll * each * product.rows;
     product.b_stride = 1ll * each * product.columns;
-    product.c_stride = target.split;
+    product.c_stride = size;
     float* const partial = product.c;
     device_.Multiply(product);
     // 2. The rows that are left.
@@ -137,7 +136,7 @@ class Work {
       device_.Multiply(product);
     }
     // 3. The sum of all shares.
-    SumOver(shares + (rest > 0 ? 1 : 0), target.split, partial, target);
+    SumOver(shares + (rest > 0 ? 1 : 0), size, partial, target);
   }
 
  private:

@@ -118,8 +118,8 @@ INSTANTIATE_TEST_SUITE_P(All, BackendOps,
 using testing::BrokenBackend;
 using testing::Fault;
 
-bool Finds(const char* op, Fault fault) {
-  BrokenBackend broken(op, fault);
+bool Finds(const char* op, Fault fault, int output = 0) {
+  BrokenBackend broken(op, fault, output);
   const auto check = std::find_if(OpChecks().begin(), OpChecks().end(),
                                   [&](const OpCheck& c) { return c.op == std::string(op); });
   return !CheckOp(*check, broken).ok();
@@ -134,16 +134,26 @@ TEST(OpChecksTest, FindAnElementThatIsLeftOrSlightlyWrong) {
   }
 }
 
+TEST(OpChecksTest, LookAtEveryOutputOfAPair) {
+  for (const int output : {0, 1}) {
+    EXPECT_TRUE(Finds("pair forward", Fault::kLeavesTheLast, output)) << output;
+  }
+  for (const int output : {0, 1, 2, 3}) {
+    EXPECT_TRUE(Finds("pair backward weights", Fault::kLeavesTheLast, output)) << output;
+  }
+}
+
 TEST(OpChecksTest, FindAMissingMask) {
-  for (const char* op : {"linear backward input", "linear backward", "conv backward input",
-                         "activate backward", "crop", "max pool backward", "add"}) {
+  for (const char* op :
+       {"linear backward input", "linear backward", "pair backward input", "conv backward input",
+        "activate backward", "crop", "max pool backward", "add"}) {
     EXPECT_TRUE(Finds(op, Fault::kNoMask)) << op;
   }
   EXPECT_TRUE(Finds("layer norm backward", Fault::kNoMask));
 }
 
 TEST(OpChecksTest, FindAMissingBiasAndAHiddenNan) {
-  for (const char* op : {"linear forward", "conv forward"}) {
+  for (const char* op : {"linear forward", "pair forward", "conv forward"}) {
     EXPECT_TRUE(Finds(op, Fault::kNoBias)) << op;
     EXPECT_TRUE(Finds(op, Fault::kHidesNans)) << op;
   }
@@ -151,8 +161,9 @@ TEST(OpChecksTest, FindAMissingBiasAndAHiddenNan) {
 }
 
 TEST(OpChecksTest, FindWhatIsAddedAndWhatIsWrittenBehindTheEnd) {
-  for (const char* op : {"conv backward weights", "lstm cell forward", "gru cell forward", "crop",
-                         "max pool forward", "max pool backward", "advantages"}) {
+  for (const char* op :
+       {"pair backward weights", "conv backward weights", "lstm cell forward", "gru cell forward",
+        "crop", "max pool forward", "max pool backward", "advantages"}) {
     EXPECT_TRUE(Finds(op, Fault::kAdds)) << op;
     EXPECT_TRUE(Finds(op, Fault::kWritesBehind)) << op;
   }

@@ -1,11 +1,13 @@
 // The ops of a GPU beyond backend_ops_test.cc: they are correct however their work is cut, and clip
 // huge gradients; sampling equals that of the host.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
 #include "net/checks/op_checks.h"
+#include "net/heads.h"
 #include "net/loss.h"
 #include "tests/net/arrays.h"
 #include "tests/net/gpu_fixture.h"
@@ -14,7 +16,9 @@
 namespace starling::net {
 namespace {
 
+using ::testing::ElementsAre;
 using testing::GpuTest;
+using ::testing::Gt;
 using testing::Here;
 using testing::MakeFakeGpuBackend;
 using testing::Normals;
@@ -82,6 +86,53 @@ TEST(GpuSharesTest, ManyRowsAreSummedCorrectlyAndWithFewRounds) {
   const Floats whole = gradient({.shares = 1}), cut = gradient({});
   EXPECT_NE(whole, cut) << "another order of sums: it was cut";
   EXPECT_LE(testing::RelativeError(cut, whole), 1e-6);
+}
+
+// A kernel for each op, and one more for sums over rows; each head by itself takes more.
+TEST(GpuHeadsTest, APolicyOfFewChoicesAndTheValueAreOneKernel) {
+  constexpr int kIn = 16, kSamples = 3;
+  FakeGpu gpu;
+  const auto backend = MakeFakeGpuBackend(gpu);
+  const auto kernels = [&](int choices) {
+    ParameterLayout layout;
+    const PolicySpec policy{.actions = ActionSpace::Choice(choices)};
+    Heads<float> heads(policy, true, layout, kIn, kSamples, *backend);
+    Buffer<float> p(layout.size(), backend->memory()), gradient(layout.size(), backend->memory());
+    Buffer<float> x(kSamples * kIn, backend->memory()), dx(x.size(), backend->memory());
+    Buffer<float> dvalues(kSamples, backend->memory());
+    Buffer<float> dlogits(heads.logits().size(), backend->memory());
+    const auto queued = [&](const auto& op) {
+      backend->memory().Wait();
+      op();
+      return gpu.pending();
+    };
+    std::vector<std::size_t> all{
+        queued([&] { heads.Forward(p.data(), 0, kSamples, x.data(), nullptr, 0); }), queued([&] {
+          heads.BackwardWeights(kSamples, x.data(), dlogits.data(), dvalues.data(),
+                                gradient.data());
+        }),
+        queued([&] {
+          heads.BackwardInput(p.data(), kSamples, dlogits.data(), dvalues.data(), nullptr,
+                              dx.data());
+        })};
+    backend->memory().Wait();
+    return all;
+  };
+  EXPECT_THAT(kernels(6), ElementsAre(1, 2, 1));
+  EXPECT_THAT(kernels(18), ElementsAre(Gt(1), Gt(2), Gt(1)));
+}
+
+// Three cells, and threads for more. Found by AddressSanitizer alone.
+TEST(GpuDirectConvTest, ReadsNothingBehindItsInput) {
+  FakeGpu gpu;
+  const auto backend = MakeFakeGpuBackend(gpu, {.threads = 0});
+  const ConvShape shape{.height = 5, .width = 3, .in_channels = 4, .out_channels = 16};
+  Buffer<float> x(60, backend->memory()), w(9 * 4 * 16, backend->memory());
+  Buffer<float> b(16, backend->memory()), y(3 * 16, backend->memory());
+  backend->ConvForward(
+      {.shape = shape, .n = 1, .x = x.data(), .w = w.data(), .b = b.data(), .y = y.data()});
+  EXPECT_EQ(gpu.pending(), 1u);
+  backend->memory().Wait();
 }
 
 TEST(GpuPatchesTest, TooManyOfOnePictureAreRefused) {

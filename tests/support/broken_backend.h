@@ -25,7 +25,9 @@ enum class Fault {
 
 class BrokenBackend final : public Backend<float> {
  public:
-  BrokenBackend(std::string op, Fault fault) : op_(std::move(op)), fault_(fault) {}
+  // `output`: which one is broken, of a pair of layers; of its gradients, 0 and 1 are biases.
+  BrokenBackend(std::string op, Fault fault, int output = 0)
+      : op_(std::move(op)), fault_(fault), output_(output) {}
   const char* name() const override { return "broken"; }
 
   void LinearForward(const LinearForwardArgs<float>& given) override {
@@ -51,6 +53,29 @@ class BrokenBackend final : public Backend<float> {
     Do("linear backward", args.dx, args.n * args.shape.in, [&] {
       good_->LinearBackwardWeights(args.weights());
       good_->LinearBackwardInput(Masked("linear backward", args.input()));
+    });
+  }
+  void PairForward(const LinearForwardArgs<float>& given,
+                   const LinearForwardArgs<float>& second) override {
+    const auto bias = Bias("pair forward", given.shape.out, given.b);
+    LinearForwardArgs<float> first = given;
+    first.b = bias.data();
+    const LinearForwardArgs<float>& broken = output_ == 0 ? first : second;
+    Do("pair forward", broken.y, broken.n * broken.shape.out,
+       [&] { good_->PairForward(first, second); });
+  }
+  void PairBackwardWeights(const LinearBackwardWeightsArgs<float>& first,
+                           const LinearBackwardWeightsArgs<float>& second) override {
+    const LinearBackwardWeightsArgs<float>& broken = output_ % 2 == 0 ? first : second;
+    const auto [in, out] = broken.shape;
+    Do("pair backward weights", output_ < 2 ? broken.db : broken.dw, output_ < 2 ? out : in * out,
+       [&] { good_->PairBackwardWeights(first, second); });
+  }
+  void PairBackwardInput(LinearBackwardInputArgs<float> first,
+                         LinearBackwardInputArgs<float> second) override {
+    Do("pair backward input", first.dx, first.n * first.shape.in, [&] {
+      good_->PairBackwardInput(Masked("pair backward input", first),
+                               Masked("pair backward input", second));
     });
   }
   void ConvForward(const ConvForwardArgs<float>& given) override {
@@ -208,6 +233,7 @@ class BrokenBackend final : public Backend<float> {
 
   const std::string op_;
   const Fault fault_;
+  const int output_;
   const std::unique_ptr<Backend<float>> good_ = MakeReferenceBackend<float>();
 };
 
