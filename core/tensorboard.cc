@@ -12,18 +12,27 @@
 #include <system_error>
 
 #include "core/process.h"
+#include "core/protobuf.h"
 
 namespace starling {
 namespace {
 
-// ---- protobuf: a field is (number << 3 | wire type), followed by its value
+// ---- messages
 
-enum class WireType : std::uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
-
-void AddVarint(std::string& out, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out += static_cast<char>((value & 0x7f) | 0x80);
-  out += static_cast<char>(value);
+ProtobufMessage Event(double wall_s) {
+  ProtobufMessage event;
+  event.AddDouble(1, wall_s);
+  return event;
 }
+
+ProtobufMessage Value(const Scalar& scalar) {
+  ProtobufMessage value;
+  value.AddBytes(1, scalar.tag);
+  value.AddFloat(2, static_cast<float>(scalar.value));
+  return value;
+}
+
+// ---- files
 
 static_assert(std::endian::native == std::endian::little);
 
@@ -31,38 +40,6 @@ template <class T>
 void AddFixed(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
-
-void AddKey(std::string& out, std::uint32_t field, WireType type) {
-  AddVarint(out, (field << 3) | static_cast<std::uint32_t>(type));
-}
-
-void AddBytes(std::string& out, std::uint32_t field, std::string_view bytes) {
-  AddKey(out, field, WireType::kBytes);
-  AddVarint(out, bytes.size());
-  out += bytes;
-}
-
-void AddInteger(std::string& out, std::uint32_t field, std::uint64_t value) {
-  AddKey(out, field, WireType::kVarint);
-  AddVarint(out, value);
-}
-
-std::string Event(double wall_s) {
-  std::string event;
-  AddKey(event, 1, WireType::kFixed64);
-  AddFixed(event, wall_s);
-  return event;
-}
-
-std::string Value(const Scalar& scalar) {
-  std::string value;
-  AddBytes(value, 1, scalar.tag);
-  AddKey(value, 2, WireType::kFixed32);
-  AddFixed(value, static_cast<float>(scalar.value));
-  return value;
-}
-
-// ---- files
 
 double WallSeconds() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -123,26 +100,26 @@ std::string FrameRecord(std::string_view data) {
 }
 
 std::string VersionEvent(double wall_s) {
-  std::string event = Event(wall_s);
-  AddBytes(event, 3, "brain.Event:2");
-  return event;
+  ProtobufMessage event = Event(wall_s);
+  event.AddBytes(3, "brain.Event:2");
+  return event.bytes();
 }
 
 std::string StartEvent(double wall_s, std::uint64_t step) {
-  constexpr std::uint64_t kStart = 1;
-  std::string event = Event(wall_s), session;
-  AddInteger(event, 2, step);
-  AddInteger(session, 1, kStart);
-  AddBytes(event, 7, session);
-  return event;
+  constexpr int kStart = 1;
+  ProtobufMessage event = Event(wall_s), session;
+  event.AddInteger(2, static_cast<std::int64_t>(step));
+  session.AddInteger(1, kStart);
+  event.AddMessage(7, session);
+  return event.bytes();
 }
 
 std::string ScalarsEvent(double wall_s, std::uint64_t step, std::span<const Scalar> scalars) {
-  std::string event = Event(wall_s), summary;
-  AddInteger(event, 2, step);
-  for (const Scalar& scalar : scalars) AddBytes(summary, 1, Value(scalar));
-  AddBytes(event, 5, summary);
-  return event;
+  ProtobufMessage event = Event(wall_s), summary;
+  event.AddInteger(2, static_cast<std::int64_t>(step));
+  for (const Scalar& scalar : scalars) summary.AddMessage(1, Value(scalar));
+  event.AddMessage(5, summary);
+  return event.bytes();
 }
 
 EventFile::EventFile(const std::filesystem::path& dir, std::uint64_t first_step)
