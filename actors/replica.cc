@@ -16,7 +16,9 @@ bool UsesGpu(const Config& config) {
   if (backend == DeviceChoice::kCpu) return false;
   const GpuSearch found = FindGpus();
   if (found.gpus.empty() && backend == DeviceChoice::kCuda) {
-    throw UserError("actors.backend = \"cuda\": " + found.why_none, "actors.backend");
+    throw UserError("actors.backend = \"cuda\": " + found.why_none +
+                        "; actors.backend = \"auto\" takes the processor where no GPU is",
+                    "actors.backend");
   }
   return ChooseBackend(config, found).gpu;
 }

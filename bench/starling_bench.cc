@@ -96,7 +96,7 @@ struct Options {
   std::vector<std::string> only;
   std::optional<std::string> json;   // a file, or "" for standard output
   std::optional<fs::path> pictures;  // a directory
-  fs::path root = ".";               // of the repository
+  fs::path root;                     // of the repository, or of a package
   bool quick = false;
 };
 
@@ -126,6 +126,13 @@ Result Measure(const Figure& figure, const Site& site) {
 void CheckDirectory(const fs::path& directory, const std::string& option) {
   if (fs::is_directory(directory)) return;
   throw UserError(directory.string() + " is not a directory: make it, or change " + option);
+}
+
+// The root that is not named: this directory, or that of the package which this program is of.
+fs::path DefaultRoot() {
+  const fs::path package = ProgramDir().parent_path();
+  return !fs::exists("bench/minatar.toml") && fs::exists(package / "bench/minatar.toml") ? package
+                                                                                         : ".";
 }
 
 int Run(const Options& options) {
@@ -181,7 +188,8 @@ int Main(int argc, char** argv) {
   app.add_option("--pictures", options.pictures,
                  "where to write the drawings of figures that have some")
       ->type_name("DIR");
-  app.add_option("--root", options.root, "of the repository, for its configurations")
+  options.root = DefaultRoot();
+  app.add_option("--root", options.root, "of the repository or package, for its configurations")
       ->type_name("DIR");
   app.add_flag("--quick", options.quick, "short runs, to see that everything works");
   InitLog("bench", LogLevel::kWarn);  // of a learner in this process

@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 std::vector<fs::path> SitePackages(const fs::path& root) {
   std::vector<fs::path> found;
   std::error_code ignored;
-  for (const char* lib : {"lib", "lib64"}) {
+  for (const char* lib : {"lib", "lib64", "local/lib"}) {
     for (const auto& python : fs::directory_iterator(root / lib, ignored)) {
       if (!python.path().filename().string().starts_with("python3")) continue;
       for (const char* packages : {"site-packages", "dist-packages"}) {

@@ -11,7 +11,7 @@
 namespace starling {
 
 // The folders of packages of the Python whose program is ROOT/bin/python3:
-// ROOT/{lib,lib64}/python3*/{site,dist}-packages.
+// ROOT/{lib,lib64,local/lib}/python3*/{site,dist}-packages; local is where Debian's pip installs.
 std::vector<std::filesystem::path> SitePackages(const std::filesystem::path& root);
 
 // The roots of the Pythons that a user calls: of `virtual_env` (VIRTUAL_ENV), of each folder in

@@ -60,7 +60,8 @@ void KeepMpiFilesIn(const fs::path& dir, LearnerCommand& mpirun) {
 }
 
 fs::path FindMpirun(const fs::path& programs) {
-  constexpr const char* kRemedy = "scripts/setup --mpi, then scripts/build release";
+  constexpr const char* kRemedy =
+      "scripts/setup --mpi, then scripts/build release (a package has none)";
   const std::string mpirun = FindProgram("mpirun");
   if (mpirun.empty()) {
     throw UserError(fmt::format(

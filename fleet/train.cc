@@ -145,9 +145,9 @@ std::vector<std::string> ActorArguments(const Config& config) {
 std::string Headline(const Plan& plan, bool no_actors) {
   const RunConfig& run = plan.config.run;
   const bool given = !plan.resume && !run.init_from.empty();
-  return fmt::format("{} {} in {}: {} actors{}, {} steps{}",
-                     plan.resume ? "going on with" : "training", plan.config.env.name,
-                     plan.run_dir.string(), plan.config.actors.count,
+  return fmt::format("{} {} in {}: {}{}, {} steps{}", plan.resume ? "going on with" : "training",
+                     plan.config.env.name, plan.run_dir.string(),
+                     Plural(static_cast<std::size_t>(plan.config.actors.count), "actor"),
                      no_actors ? " from elsewhere" : "", Grouped(run.steps),
                      given ? ", from the weights of " + run.init_from : "");
 }

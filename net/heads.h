@@ -65,7 +65,7 @@ class Heads {
   const Parameter log_std_;  // of size 0 if there is none
   const std::optional<Head<T>> value_;
   Buffer<T> logits_, values_;
-  Buffer<T> means_, means_gradient_;  // (rows, WIDTH) with own deviations
+  Buffer<T> means_, means_gradient_;  // (rows, coordinates) with own deviations
 };
 
 }  // namespace starling::net

@@ -3,7 +3,7 @@ import os
 import re
 import shutil
 
-from runner import Failed, Figure, Result, Unavailable, last_line
+from runner import Failed, Figure, Result, Unavailable, how_it_ended, last_line
 
 SMALL_UNROLL = "rollouts: cuda: MinAtar net, twice"
 
@@ -32,8 +32,8 @@ def why_tool_failed(name, status, text):
         if re.search("permi|support|inject|privilege|ERR_NV", error):
             return Unavailable(f"{name}: {error.strip(' -')}")
     if errors:
-        return Failed(f"{name} ended with {status}: {errors[0].strip(' -')}")
-    return Failed(f"{name} ended with {status}: {last_line(text)}")
+        return Failed(f"{name} {how_it_ended(status)}: {errors[0].strip(' -')}")
+    return Failed(f"{name} {how_it_ended(status)}: {last_line(text)}")
 
 
 def sanitizer(check, only):
@@ -52,7 +52,7 @@ def sanitizer(check, only):
         if found:
             wrong.insert(0, f"{found} errors, see {run.path('.out').name}")
         if status != 0 and not wrong:
-            wrong.append(f"it ended with {status}")
+            wrong.append(f"it {how_it_ended(status)}")
         if not agree:
             wrong.append("no check was done")
         return Result([Figure(f"errors of {check}", f"{found}, {agree} checks agree")],

@@ -3,6 +3,7 @@
 A stage is a function that takes a Run and returns a Result. At the end of its time its command is
 ended with its group; the children of `starling` in other groups end with it.
 """
+import ctypes
 import dataclasses
 import os
 import re
@@ -11,6 +12,7 @@ import subprocess
 import time
 from pathlib import Path
 
+LIBC = ctypes.CDLL(None)
 PATIENCE_S = 5  # from a signal to the next one, and to giving up
 SLICE_S = 0.2   # between two looks at the time and at signals
 
@@ -59,6 +61,17 @@ def last_line(text):
     return lines[-1].strip() if lines else ""
 
 
+def how_it_ended(status):
+    """An exit status of a process as text, behind its name."""
+    return f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with {status}"
+
+
+def end_with_parent():
+    """In a new process: it is asked to end when its parent is killed."""
+    pr_set_pdeathsig = 1
+    LIBC.prctl(pr_set_pdeathsig, signal.SIGTERM)
+
+
 class Run:
     """The programs, the directory of the results, and the time that a stage has left."""
 
@@ -88,10 +101,12 @@ class Run:
         with open(self.path(".out"), "ab") as out, open(self.path(".log"), "ab") as log:
             log.write(("+ " + " ".join(map(str, words)) + "\n").encode())
             log.flush()
+            begins_at = out.tell()  # before the command may write
             process = subprocess.Popen(
                 [str(word) for word in words], stdin=subprocess.DEVNULL, stdout=out, stderr=log,
-                cwd=self.out, start_new_session=True, env={**os.environ, **(env or {})})
-            process.begins_at = out.tell()
+                cwd=self.out, start_new_session=True, env={**os.environ, **(env or {})},
+                preexec_fn=end_with_parent)
+            process.begins_at = begins_at
             return process
 
     def finish(self, process):

@@ -4,7 +4,7 @@ import shutil
 
 from cuda_tools import SMALL_UNROLL, profile, sanitizer
 from predicted import PREDICTED, WANTED
-from runner import Failed, Figure, Result, Stage, Unavailable, last_line
+from runner import Failed, Figure, Result, Stage, Unavailable, how_it_ended, last_line
 
 
 def figure(stage, what, measured):
@@ -27,7 +27,7 @@ def machine_of(run):
     try:
         return json.loads(text)["machine"]
     except (ValueError, KeyError):
-        raise Failed(f"starling doctor ended with {status}: {last_line(run.said())}") from None
+        raise Failed(f"starling doctor {how_it_ended(status)}: {last_line(run.said())}") from None
 
 
 def machine(run):
@@ -45,7 +45,7 @@ def clocks(run):
     if shutil.which("nvidia-smi") is None:
         raise Unavailable("there is no nvidia-smi on PATH")
     status, _ = run.command("nvidia-smi", "-q")
-    return Result(wrong="" if status == 0 else f"nvidia-smi ended with {status}")
+    return Result(wrong="" if status == 0 else f"nvidia-smi {how_it_ended(status)}")
 
 
 def doctor(limit_s, *words):
@@ -53,7 +53,7 @@ def doctor(limit_s, *words):
     def stage(run):
         status, text = starling(run, "doctor", "--json", "--gpu", "--limit", limit_s, *words)
         if not text.strip():
-            raise Failed(f"doctor ended with {status}: {last_line(run.said())}")
+            raise Failed(f"doctor {how_it_ended(status)}: {last_line(run.said())}")
         checks = json.loads(text)["checks"]
         figures, wrong = [], []
         for kind in ("ops", "games", "rollouts"):
@@ -66,7 +66,7 @@ def doctor(limit_s, *words):
         wrong += [f"{check['kind']}: {check['device']}: {check['what']}: "
                   f"{check['problem'] or check['text']}" for check in checks if not check["ok"]]
         if status != 0 and not wrong:
-            wrong.append(f"doctor ended with {status}")
+            wrong.append(f"doctor {how_it_ended(status)}")
         return Result(figures, checks, "; ".join(wrong))
     return stage
 
@@ -90,10 +90,10 @@ def bench(stage_name, name, read):
                                 "--json", path)
         numbers = json.loads(path.read_text())["figures"].get(name) if path.exists() else None
         if numbers is None:
-            raise Failed(f"starling-bench {name} ended with {status}: {last_line(run.said())}")
+            raise Failed(f"starling-bench {name} {how_it_ended(status)}: {last_line(run.said())}")
         lacks = not_measured(numbers)
         if status != 0 and not lacks:
-            lacks.append(f"it ended with {status}: {last_line(run.said())}")
+            lacks.append(f"it {how_it_ended(status)}: {last_line(run.said())}")
         return Result([figure(stage_name, *row) for row in read(numbers)], numbers,
                       "; ".join(lacks).strip())
     return stage
@@ -135,7 +135,7 @@ def train(run, name, *settings):
     status, _ = starling(run, "train", run.root / "configs/breakout_gpu.toml", "--run-dir", run_dir,
                          "--progress", "none", *words)
     if status != 0:
-        raise Failed(f"training {name} ended with {status}: {last_line(run.said())}")
+        raise Failed(f"training {name} {how_it_ended(status)}: {last_line(run.said())}")
     summary = json.loads((run_dir / "summary.json").read_text())
     lines = (run_dir / "metrics.jsonl").read_text().splitlines()
     return summary, [json.loads(line) for line in lines]

@@ -10,8 +10,8 @@
 
 namespace starling::cuda {
 
-// kBlocks: of ForEach, a multiprocessor runs at least so many at a time; so a thread has at most 128
-// registers, and does not take them all if its body keeps many sums.
+// kBlocks blocks of ForEach fit on a multiprocessor at once. This limits a thread to
+// 65,536 / (256 * 2) = 128 registers, so that a body with many sums does not empty it.
 inline constexpr int kBlock = 256, kWarp = 32, kBlocks = 2;
 
 template <class Body>

@@ -24,11 +24,18 @@ struct Explanation {
 // The errors that the operator can remedy.
 constexpr Explanation kOperators[] = {
     {cudaErrorMemoryAllocation, kGpuMemoryFull},
-    {cudaErrorNoDevice,
-     "there is none: check nvidia-smi and CUDA_VISIBLE_DEVICES, or set actors.backend = \"cpu\""},
+    {cudaErrorNoDevice, "there is none: check nvidia-smi and CUDA_VISIBLE_DEVICES"},
     {cudaErrorInsufficientDriver,
-     "its driver is too old or absent: install one for CUDA " STARLING_CUDA_MAJOR
-     " or newer, or set actors.backend = \"cpu\""},
+     "its driver is too old: install one for CUDA " STARLING_CUDA_MAJOR " or newer"},
+    {cudaErrorStubLibrary,
+     "the library of the driver (libcuda.so.1) is the toolkit's stand-in for linking: take its "
+     "folder \"stubs\" off LD_LIBRARY_PATH"},
+    {cudaErrorCompatNotSupportedOnDevice,
+     "this GPU does not support the toolkit's newer library of the driver (cuda-compat): remove "
+     "that, or take its folder off LD_LIBRARY_PATH"},
+    {cudaErrorInitializationError,
+     "the driver does not start: try nvidia-smi; in a container, pass the GPU on (--gpus all); "
+     "after an update, reboot"},
     {cudaErrorDevicesUnavailable,
      "another process has exclusive use of it (nvidia-smi shows the compute mode): end that "
      "process, or choose another GPU by CUDA_VISIBLE_DEVICES"},
@@ -42,6 +49,9 @@ constexpr Explanation kOperators[] = {
     {cudaErrorInvalidDevice, "there is no GPU of that number: check CUDA_VISIBLE_DEVICES"},
     {cudaErrorSystemNotReady,
      "the system has not initialised it: on machines with NVSwitch, start nvidia-fabricmanager"},
+    {cudaErrorUnknown,
+     "the driver does not say why: try nvidia-smi; in a container, pass the GPU on (--gpus all); "
+     "load the module nvidia-uvm, or reboot"},
     {cudaErrorSystemDriverMismatch,
      "the driver and its library are of different versions: after an update, reboot"},
 };

@@ -151,8 +151,7 @@ void AddGpu(int number, GpuSearch& found) {
     }
     found.why_none = fmt::format(
         "the {} has compute capability {}.{}, and this program has code for {} alone: build with "
-        "-DCMAKE_CUDA_ARCHITECTURES={}{} (8.0 is the lowest that is supported), or set "
-        "actors.backend = \"cpu\"",
+        "-DCMAKE_CUDA_ARCHITECTURES={}{} (8.0 is the lowest that is supported)",
         gpu.name, gpu.major, gpu.minor, STARLING_CUDA_ARCHITECTURES, gpu.major, gpu.minor);
   } catch (const std::exception& error) {
     found.why_none = error.what();
@@ -170,6 +169,12 @@ GpuSearch FindGpus() {
   if (status == cudaSuccess && count == 0) status = cudaErrorNoDevice;
   if (status != cudaSuccess) {
     cudaGetLastError();  // clears the error: a later check must not report it again
+    if (status == cudaErrorInsufficientDriver && found.driver.empty()) {
+      found.why_none =
+          "this machine has no NVIDIA driver: install one for CUDA " STARLING_CUDA_MAJOR
+          " or newer";
+      return found;
+    }
     found.why_none = fmt::format("no GPU can be used ({}): {}", cudaGetErrorString(status),
                                  cuda::Advice(status));
     return found;

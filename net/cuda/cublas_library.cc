@@ -47,7 +47,7 @@ void* OpenLibrary() {
   throw UserError(
       "cuBLAS was not found (libcublas.so.12 or .13): install it (package cuda-libraries or "
       "libcublas of NVIDIA's, the CUDA Toolkit, or nvidia-cublas by pip) or add its folder to "
-      "LD_LIBRARY_PATH, or set actors.backend = \"cpu\"");
+      "LD_LIBRARY_PATH, or set actors.backend = \"auto\"");
 }
 
 template <class Function>
@@ -55,7 +55,7 @@ void Find(void* library, const char* name, Function& function) {
   function = reinterpret_cast<Function>(dlsym(library, name));
   if (function != nullptr) return;
   throw UserError(fmt::format(
-      "cuBLAS lacks {}: install that of CUDA 12 or newer, or set actors.backend = \"cpu\"", name));
+      "cuBLAS lacks {}: install that of CUDA 12 or newer, or set actors.backend = \"auto\"", name));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Convolutions with few outputs, such as the first of a small net: a thread holds its sums in
-// registers, and no patches are written to memory.
+// Convolutions with few outputs (convolution.h says which), such as the first of a small net: a
+// thread holds its sums in registers, and no patches are written to memory. A cell is the outputs
+// of one place: all channels.
 #pragma once
 
 #include "net/cuda/elementwise.h"
@@ -8,8 +9,10 @@
 namespace starling::net::cuda {
 
 // y (n, OH, OW, kOut) = activation(x * w + b): one thread for kCells cells of y, so that it loads a
-// weight once for all of them. Adjacent threads take adjacent cells, and so load adjacent inputs and
-// the same weights. The cells of a thread are kApart apart. REQUIRES: kWide divides KW * CIN.
+// weight once for all of them. Adjacent threads take adjacent cells, and so load adjacent inputs
+// and the same weights: each kApart threads take kCells * kApart cells, and those of a thread are
+// kApart apart. REQUIRES: kWide, the inputs that are loaded at once, divides CIN; x is aligned to
+// kWide floats, w, b and y to four; 4 divides kOut.
 template <int kOut, int kWide, int kCells>
 struct DirectConv {
   ConvForwardArgs<float> a;

@@ -76,8 +76,8 @@ HOST_DEVICE inline T StridedSum(long long first, long long end, long long step, 
   return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-// sums (kOut) += in * row (kOut). REQUIRES: row lies a multiple of kOut floats behind an address that
-// is aligned to 16 bytes.
+// sums (kOut) += in * row (kOut). REQUIRES: row lies a multiple of kOut floats behind an address
+// that is aligned to 16 bytes.
 template <int kOut>
 HOST_DEVICE inline void AccumulateRow(float in, const float* row, float (&sums)[kOut]) {
   constexpr int kWide = kOut % 4 == 0 ? 4 : kOut % 2 == 0 ? 2 : 1;

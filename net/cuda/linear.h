@@ -14,7 +14,7 @@ class Linear {
   explicit Linear(Work<Device>& work) : work_(work) {}
 
   void Forward(const LinearForwardArgs<float>& args) {
-    if (Narrowly(args)) return;
+    if (TryNarrow(args)) return;
     const auto [s, n, x, w, b, activation, y] = args;
     device().Multiply({.rows = n, .depth = s.in, .columns = s.out, .a = x, .b = w, .c = y});
     work_.AddBias(n, s.out, b, activation, y);
@@ -26,7 +26,7 @@ class Linear {
   }
 
   void BackwardWeights(const LinearBackwardWeightsArgs<float>& args) {
-    if (Narrowly(args)) return;
+    if (TryNarrow(args)) return;
     const auto [s, n, x, dy, dw, db] = args;
     work_.MultiplyOverRows({.rows = s.in,
                             .depth = n,
@@ -39,7 +39,7 @@ class Linear {
   }
 
   void BackwardInput(const LinearBackwardInputArgs<float>& args) {
-    if (Narrowly(args)) return;
+    if (TryNarrow(args)) return;
     const auto [s, n, w, dy, put, relu_output, dx] = args;
     device().Multiply({.rows = n,
                        .depth = s.out,
@@ -53,9 +53,11 @@ class Linear {
   }
 
   // Each returns whether it did the op: with bodies of narrow.h, for one layer or for two of one x.
-  // `beside` is {} if there is one: then its shape has one output, and its arrays are nullptr.
+  // For one, `beside` is {}: its shape has one output, which fits, and its arrays are nullptr,
+  // which tells the bodies.
 
-  bool Narrowly(const LinearForwardArgs<float>& args, const LinearForwardArgs<float>& beside = {}) {
+  bool TryNarrow(const LinearForwardArgs<float>& args,
+                 const LinearForwardArgs<float>& beside = {}) {
     if (!Fit(args.shape, beside.shape, args.w)) return false;
     WithOutputs(args.shape.out, [&](auto out) {
       device().ForEachWarp(args.n, NarrowForward<out()>{args, beside});
@@ -63,8 +65,8 @@ class Linear {
     return true;
   }
 
-  bool Narrowly(const LinearBackwardWeightsArgs<float>& args,
-                const LinearBackwardWeightsArgs<float>& beside = {}) {
+  bool TryNarrow(const LinearBackwardWeightsArgs<float>& args,
+                 const LinearBackwardWeightsArgs<float>& beside = {}) {
     if (!Fit(args.shape, beside.shape, args.dy)) return false;
     const auto [in, out] = args.shape;
     const bool pair = beside.dw != nullptr;
@@ -86,8 +88,8 @@ class Linear {
     return true;
   }
 
-  bool Narrowly(const LinearBackwardInputArgs<float>& args,
-                const LinearBackwardInputArgs<float>& beside = {}) {
+  bool TryNarrow(const LinearBackwardInputArgs<float>& args,
+                 const LinearBackwardInputArgs<float>& beside = {}) {
     if (!Fit(args.shape, beside.shape, args.w)) return false;
     WithOutputs(args.shape.out, [&](auto out) {
       using Body = NarrowBackwardInput<out()>;

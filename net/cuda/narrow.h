@@ -34,8 +34,8 @@ struct NarrowForward {
 };
 
 // The gradients of weights and biases, where a bias is the weight of an input that is always one.
-// Writes partial (chunks, sums): first (IN + 1, kOut), then (IN + 1) of the layer beside it. Chunk c
-// sums over the rows [c * rows, (c + 1) * rows), one thread for each chunk and input.
+// Writes partial (chunks, sums): first (IN + 1, kOut), then (IN + 1) of the layer beside it. Chunk
+// c sums over the rows [c * rows, (c + 1) * rows), one thread for each chunk and input.
 template <int kOut>
 struct NarrowWeightGradient {
   LinearBackwardWeightsArgs<float> a;
@@ -69,8 +69,8 @@ struct NarrowWeightGradient {
   }
 };
 
-// dx (n, IN) = dy (n, kOut) . wT, or dx += that product; masked. One thread for kRows adjacent rows of
-// a column of dx, so that it loads its weights once for all of them.
+// dx (n, IN) = dy (n, kOut) . wT, or dx += that product; masked. One thread for kRows adjacent rows
+// of a column of dx, so that it loads its weights once for all of them.
 template <int kOut>
 struct NarrowBackwardInput {
   LinearBackwardInputArgs<float> a;
@@ -84,7 +84,7 @@ struct NarrowBackwardInput {
     int group = static_cast<int>(i);
     const int k = in.Split(group), first = group * kRows;
     float weights[kOut] = {};
-    AccumulateRow(1.0f, a.w + k * kOut, weights);
+    AccumulateRow(1.0f, a.w + k * kOut, weights);  // loads them in packs
     const float weight_beside = beside.dx == nullptr ? 0.0f : beside.w[k];
     // 2. All sums before any is stored, so that the loads of all rows are in flight together. Rows
     // behind the last one repeat it.

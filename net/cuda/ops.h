@@ -38,15 +38,15 @@ class GpuOps final : public Backend<float> {
   }
   void PairForward(const LinearForwardArgs<float>& first,
                    const LinearForwardArgs<float>& second) override {
-    if (!linear_.Narrowly(first, second)) Backend::PairForward(first, second);
+    if (!linear_.TryNarrow(first, second)) Backend::PairForward(first, second);
   }
   void PairBackwardWeights(const LinearBackwardWeightsArgs<float>& first,
                            const LinearBackwardWeightsArgs<float>& second) override {
-    if (!linear_.Narrowly(first, second)) Backend::PairBackwardWeights(first, second);
+    if (!linear_.TryNarrow(first, second)) Backend::PairBackwardWeights(first, second);
   }
   void PairBackwardInput(LinearBackwardInputArgs<float> first,
                          LinearBackwardInputArgs<float> second) override {
-    if (!linear_.Narrowly(first, second)) Backend::PairBackwardInput(first, second);
+    if (!linear_.TryNarrow(first, second)) Backend::PairBackwardInput(first, second);
   }
 
   void ConvForward(const ConvForwardArgs<float>& args) override { convolution_.Forward(args); }

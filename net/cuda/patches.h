@@ -7,8 +7,9 @@ namespace starling::net::cuda {
 
 // The divisors that turn the index of a number into its place in an array of patches or of inputs.
 struct ConvDivisors {
-  Divisor run, kernel_height, out_width, out_height;  // of patches
-  Divisor in_channels, width, height, stride;         // of inputs
+  Divisor run;                                   // of patches: a kernel row, KW * CIN numbers
+  Divisor kernel_height, out_width, out_height;  // of patches
+  Divisor in_channels, width, height, stride;    // of inputs
 
   explicit ConvDivisors(const ConvShape& s)
       : run(s.kernel_width * s.in_channels),

@@ -126,7 +126,7 @@ class Work {
     product.c_stride = size;
     float* const partial = product.c;
     device_.Multiply(product);
-    // 2. The rows that are left.
+    // 2. What is left of the depth.
     if (rest > 0) {
       product.a += shares * product.a_stride;
       product.b += shares * product.b_stride;
@@ -145,7 +145,7 @@ class Work {
   // From so many sums, or up to so few shares, one thread for each sum is faster than one warp.
   static constexpr long long kManySums = 1 << 14;
   static constexpr int kFewShares = 8;
-  // A block of threads computes kTile x kTile outputs of a product; kTiles blocks fill a GPU.
+  // Assumed of cuBLAS: a block of threads computes kTile x kTile outputs; kTiles blocks fill a GPU.
   static constexpr int kTile = 64, kTiles = 512;
   static constexpr int kRowsOfAShare = 256, kRowsAtOnce = 4;
 

@@ -155,6 +155,25 @@ class FirstRunTest(unittest.TestCase):
         self.assertEqual(status, 2)
         self.assertIn("cannot be the directory of results", err)
 
+    def test_a_full_disk_is_named(self):
+        with mock.patch.object(Path, "write_bytes", side_effect=OSError(28, "No space left")):
+            status, _, err = self.main()
+        self.assertEqual(status, 2)
+        self.assertIn("has no room for results (No space left): choose another --out", err)
+
+    def test_without_a_place_for_temporary_files_it_says_so(self):
+        with mock.patch("tempfile.TemporaryDirectory", side_effect=OSError(2, "No such place")):
+            status, _, err = self.main()
+        self.assertEqual(status, 2)
+        self.assertIn("temporary files (No such place): set TMPDIR", err)
+
+    def test_a_budget_is_a_number_of_seconds(self):
+        for budget in ("0", "-5", "nan", "inf", "much"):
+            with self.assertRaises(SystemExit) as ended:
+                self.main("--budget", budget)
+            self.assertEqual(ended.exception.code, 2)
+            self.assertFalse(self.out.exists())
+
     def test_a_program_that_does_not_start_is_named(self):
         self.program("starling", "#!{python}\nimport sys\nsys.exit('no libzmq')\n")
         status, _, err = self.main()
@@ -297,7 +316,8 @@ class FirstRunTest(unittest.TestCase):
             status, out, _ = self.main(use=use)
         self.assertEqual(out.count("cannot be written (No space left on device)"), 1)
         self.assertIn("== b", out)
-        self.assertEqual(status, 0)
+        self.assertIn("first-run.json lacks the last stages (No space left on device)", out)
+        self.assertEqual(status, 1)
 
     # ---- Time
 
@@ -324,7 +344,7 @@ class FirstRunTest(unittest.TestCase):
         self.assertFalse(is_running(int((self.root / "pid").read_text())))
 
     def test_without_budget_the_rest_is_skipped(self):
-        status, _, _ = self.main("--budget", "0")
+        status, _, _ = self.main("--budget", "1e-9")
         self.assertEqual({entry["status"] for entry in self.report()["stages"]}, {"skipped"})
         self.assertEqual(status, 1)
 
@@ -339,20 +359,56 @@ class FirstRunTest(unittest.TestCase):
                        runner.Stage("looks", 600, looks)])
         self.assertEqual([entry["status"] for entry in seen], ["ok", "running"])
 
-    def test_a_signal_ends_it_and_keeps_the_report(self):
-        self.program("starling-bench", "#!{python}\nimport time\ntime.sleep(600)\n")
+    def start(self, **more):
+        """Starts doctor's stage and one that lasts until it is ended, as a process, and waits for
+        the second."""
+        self.program("starling-bench", "#!{python}\nimport os, pathlib, time\n"
+                     "(pathlib.Path(__file__).parent / 'pid').write_text(str(os.getpid()))\n"
+                     "time.sleep(600)\n")
         script = (f"import sys; sys.path.insert(0, {str(BENCH)!r})\n"
                   "import gpu_first_run, stages, pathlib\n"
                   "use = [stage for stage in stages.STAGES if stage.name in ('doctor', 'limits')]\n"
                   f"sys.exit(gpu_first_run.main(['--out', {str(self.out)!r}], "
                   f"pathlib.Path({str(self.root)!r}), use))\n")
-        with subprocess.Popen([sys.executable, "-B", "-c", script],
-                              stdout=subprocess.PIPE, text=True) as process:
-            for line in process.stdout:
-                if "== limits" in line:
-                    break
-            process.send_signal(signal.SIGTERM)
-            rest = process.stdout.read()
+        process = subprocess.Popen([sys.executable, "-B", "-c", script], stdout=subprocess.PIPE,
+                                   text=True, **more)
+        self.addCleanup(process.stdout.close)
+        for line in process.stdout:
+            if "== limits" in line:
+                break
+        return process
+
+    def pid_of_bench(self):
+        give_up = time.monotonic() + 120
+        path = self.bin / "pid"
+        while not path.exists() or not path.read_text():
+            self.assertLess(time.monotonic(), give_up)
+            time.sleep(0.01)
+        return int(path.read_text())
+
+    def test_killed_it_leaves_no_command_behind(self):
+        process = self.start()
+        pid = self.pid_of_bench()
+        process.kill()
+        process.wait()
+        self.assertFalse(is_running(pid))
+        self.assertEqual([entry["status"] for entry in self.report()["stages"]], ["ok", "running"])
+
+    def test_nohup_stays_nohup(self):
+        process = self.start(
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        process.send_signal(signal.SIGHUP)
+        os.kill(self.pid_of_bench(), signal.SIGKILL)
+        process.wait()
+        self.assertEqual(process.returncode, 1)  # of the stage
+        self.assertEqual([entry["status"] for entry in self.report()["stages"]], ["ok", "failed"])
+        self.assertIn("was killed by SIGKILL", self.report()["stages"][1]["why"])
+
+    def test_a_signal_ends_it_and_keeps_the_report(self):
+        process = self.start()
+        process.send_signal(signal.SIGTERM)
+        rest = process.stdout.read()
+        process.wait()
         self.assertEqual(process.returncode, 128 + signal.SIGTERM)
         self.assertIn("first-run.json has what was done", rest)
         self.assertEqual([entry["status"] for entry in self.report()["stages"]],

@@ -36,9 +36,10 @@ class SitePackagesTest : public ::testing::Test {
 TEST_F(SitePackagesTest, AreThoseOfEveryRelease) {
   const fs::path root = Python("usr");
   const fs::path site = Folder(root / "lib" / "python3.11" / "site-packages"),
-                 debian = Folder(root / "lib" / "python3" / "dist-packages");
+                 debian = Folder(root / "lib" / "python3" / "dist-packages"),
+                 pip = Folder(root / "local" / "lib" / "python3.11" / "dist-packages");
   Folder(root / "lib" / "python2.7" / "site-packages");
-  EXPECT_THAT(SitePackages(root), ElementsAre(debian, site));
+  EXPECT_THAT(SitePackages(root), ElementsAre(debian, site, pip));
   EXPECT_THAT(SitePackages(dir_.path() / "nowhere"), IsEmpty());
 }
 

@@ -4,12 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <future>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "core/error.h"
@@ -161,8 +165,9 @@ void AddMissing(const Machine& m, std::vector<std::string>& missing) {
                       ".");
   } else if (m.gymnasium.empty()) {
     missing.push_back(
-        fmt::format("For Gymnasium and Atari (gym:..., ale:...): {} does not seem to have it; run "
-                    "scripts/setup --gym, or name another interpreter by env.python.",
+        fmt::format("For Gymnasium and Atari (gym:..., ale:...): {} does not seem to have it: name "
+                    "one that has by env.python (pip install gymnasium ale-py; from source, "
+                    "scripts/setup --gym).",
                     m.python.found));
   }
   if (m.mpi.found.empty()) {
@@ -177,9 +182,22 @@ std::string MissingText(const Diagnosis& diagnosis) {
   return text;
 }
 
-void Say(const std::string& text) {
-  std::fputs(text.c_str(), stdout);
-  std::fflush(stdout);  // a check that aborts is the one after the last line
+void Say(const std::string& text, std::FILE* to = stdout) {
+  std::fputs(text.c_str(), to);
+  std::fflush(to);
+}
+
+// The machine, if its driver answers in time; a driver that hangs cannot be ended.
+std::optional<Machine> InspectWithin(int limit_s) {
+  std::packaged_task<Machine()> inspect(InspectMachine);
+  std::future<Machine> machine = inspect.get_future();
+  std::thread thread(std::move(inspect));
+  if (machine.wait_for(std::chrono::seconds(limit_s)) != std::future_status::ready) {
+    thread.detach();
+    return std::nullopt;
+  }
+  thread.join();
+  return machine.get();
 }
 
 }  // namespace
@@ -229,9 +247,11 @@ Diagnosed Diagnose(const Machine& machine, std::vector<CheckGroup> groups,
                    const DoctorOptions& options) {
   Diagnosis diagnosis{.machine = machine, .wants_gpu = options.gpu};
   CheckLines lines(groups);
+  // A check that aborts is the one after the last line.
+  std::FILE* const progress = options.json ? stderr : stdout;
   if (!options.json) Say(MachineText(machine));
   std::thread hanging = RunChecks(std::move(groups), options.limit_s, [&](const Row& row) {
-    if (!options.json) Say(lines.Next(row));
+    Say(lines.Next(row), progress);
     diagnosis.rows.push_back(row);
   });
   Say(options.json ? ToJson(diagnosis) : MissingText(diagnosis));
@@ -239,7 +259,15 @@ Diagnosed Diagnose(const Machine& machine, std::vector<CheckGroup> groups,
 }
 
 int RunDoctor(const DoctorOptions& options) {
-  const Machine machine = InspectMachine();
+  const std::optional<Machine> found = InspectWithin(options.limit_s);
+  if (!found) {
+    std::fprintf(stderr,
+                 "doctor: this machine has not told what it has in %d s (--limit): most likely the "
+                 "GPU's driver hangs; try nvidia-smi, or reboot\n",
+                 options.limit_s);
+    std::_Exit(kExitFailed);
+  }
+  const Machine& machine = *found;
   std::vector<CheckGroup> groups;
   if (!options.gpu || GpuCount(machine) > 0) {
     groups = ChecksOf(machine, options.full ? Sizes::kLarge : Sizes::kSmall);
