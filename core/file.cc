@@ -15,9 +15,25 @@
 #include <system_error>
 #include <utility>
 
+#include "core/error.h"
 #include "core/file_descriptor.h"
 
 namespace starling {
+
+void CheckWritable(const std::string& option, const std::filesystem::path& path) {
+  namespace fs = std::filesystem;
+  const std::string given = fmt::format("{} {}", option, path.string());
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  if (!fs::is_directory(folder)) {
+    throw UserError(fmt::format("{}: there is no directory {}", given, folder.string()));
+  }
+  if (fs::is_directory(path)) {
+    throw UserError(fmt::format("{} is a directory; name a file in it", given));
+  }
+  if (::access(folder.c_str(), W_OK) != 0) {
+    throw UserError(fmt::format("{} cannot be written: {}", given, ErrorText(errno)));
+  }
+}
 
 bool WriteAll(int fd, std::string_view bytes) {
   while (!bytes.empty()) {

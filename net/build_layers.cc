@@ -357,17 +357,26 @@ void CheckCounts(const ModelSpec& spec, const std::vector<PlannedLayer>& layers,
       spec.kind == NetKind::kLayers ? "make its net.layers narrower" : "make net.hidden narrower");
 }
 
-template <class T>
-Layers<T> BuildLayers(const std::vector<PlannedLayer>& layers, LayerContext<T> context) {
-  Layers<T> built;
-  const std::string prefix = context.name;
+std::vector<std::string> LayerNames(const std::vector<PlannedLayer>& layers,
+                                    const std::string& prefix) {
+  std::vector<std::string> names;
   std::map<LayerKind, int> count;
   for (const PlannedLayer& layer : layers) {
     const LayerKind kind = layer.spec.kind;
-    context.input = layer.input;
-    context.name = prefix + NameOf(kind);
-    if (kind != LayerKind::kEntries) context.name += std::to_string(++count[kind]);
-    built.push_back(Make(layer, context));
+    names.push_back(prefix + NameOf(kind));
+    if (kind != LayerKind::kEntries) names.back() += std::to_string(++count[kind]);
+  }
+  return names;
+}
+
+template <class T>
+Layers<T> BuildLayers(const std::vector<PlannedLayer>& layers, LayerContext<T> context) {
+  Layers<T> built;
+  const std::vector<std::string> names = LayerNames(layers, context.name);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    context.input = layers[i].input;
+    context.name = names[i];
+    built.push_back(Make(layers[i], context));
   }
   return built;
 }

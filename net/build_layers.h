@@ -39,6 +39,10 @@ std::vector<PlannedLayer> PlanLayers(const ModelSpec& spec);
 void CheckCounts(const ModelSpec& spec, const std::vector<PlannedLayer>& layers,
                  const Batch& batch);
 
+// Returns the names of the layers' parameters, each after `prefix`: "conv1", "fc1", "fc2" ...
+std::vector<std::string> LayerNames(const std::vector<PlannedLayer>& layers,
+                                    const std::string& prefix);
+
 // `context` is that of every layer, without input; its name comes before all names. The parameters
 // are appended to its layout, bottom up.
 template <class T>

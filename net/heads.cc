@@ -24,17 +24,6 @@ PolicyShape ShapeOf(const ActionSpace& actions, const Buffer<std::int32_t>& coun
           .tanh = actions.box() && actions.bounds == ActionBounds::kTanh};
 }
 
-// The name of the head's parameters holds the kind of the policy. So nets of equal shapes and other
-// kinds have other fingerprints (ParameterLayout).
-std::string NameOf(const ActionSpace& actions) {
-  if (actions.box()) return actions.bounds == ActionBounds::kTanh ? "policy.tanh" : "policy.box";
-  if (actions.one_choice()) return "policy";
-  std::string name = "policy.";
-  for (const std::int32_t count : actions.counts) name += std::to_string(count) + "x";
-  name.pop_back();
-  return name;
-}
-
 bool OwnDeviations(const PolicySpec& spec) {
   return spec.actions.box() && spec.deviation == Deviation::kParameter;
 }
@@ -44,6 +33,15 @@ std::size_t Elements(int rows, int width) {
 }
 
 }  // namespace
+
+std::string PolicyName(const ActionSpace& actions) {
+  if (actions.box()) return actions.bounds == ActionBounds::kTanh ? "policy.tanh" : "policy.box";
+  if (actions.one_choice()) return "policy";
+  std::string name = "policy.";
+  for (const std::int32_t count : actions.counts) name += std::to_string(count) + "x";
+  name.pop_back();
+  return name;
+}
 
 template <class T>
 Head<T>::Head(ParameterLayout& layout, const std::string& name, int in, int out)
@@ -72,11 +70,11 @@ Heads<T>::Heads(const std::optional<PolicySpec>& policy, bool value, ParameterLa
                      : Buffer<std::int32_t>(0, backend.memory())),
       shape_(policy ? ShapeOf(policy->actions, counts_) : PolicyShape{0, 0}),
       policy_(policy
-                  ? std::optional<Head<T>>(std::in_place, layout, NameOf(policy->actions), in,
+                  ? std::optional<Head<T>>(std::in_place, layout, PolicyName(policy->actions), in,
                                            OwnDeviations(*policy) ? shape_.width : shape_.outputs)
                   : std::nullopt),
       log_std_(policy && OwnDeviations(*policy)
-                   ? layout.Add(NameOf(policy->actions) + ".log_std", {shape_.width})
+                   ? layout.Add(PolicyName(policy->actions) + ".log_std", {shape_.width})
                    : Parameter{}),
       value_(value ? std::optional<Head<T>>(std::in_place, layout, "value", in, 1) : std::nullopt),
       logits_(Elements(rows, shape_.outputs), backend.memory()),

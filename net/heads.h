@@ -14,6 +14,10 @@
 
 namespace starling::net {
 
+// The name of the policy head's parameters. It holds the kind of the policy, so that nets of equal
+// shapes and other kinds have other fingerprints (ParameterLayout).
+std::string PolicyName(const ActionSpace& actions);
+
 template <class T>
 struct Head {
   LinearShape shape;

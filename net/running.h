@@ -44,13 +44,16 @@ struct Spread {
   double mean = 0, scale = 1;  // 1 / deviation
 };
 
-// Of nothing seen: mean 0, deviation 1. Sums of squares of floats cannot tell a deviation below a
-// thousandth of the mean from rounding; it counts as that much, in pictures too.
+// A variance is at least so much of the square of the mean, because sums of squares of floats cannot
+// tell a deviation below a thousandth of the mean from rounding; and so much is added to it.
+inline constexpr double kLeastVariance = 1e-6, kMoreVariance = 1e-8;
+
+// Of nothing seen: mean 0, deviation 1.
 HOST_DEVICE inline Spread SpreadOf(double count, double sum, double squares) {
   if (!(count > 0)) return {};
-  const double mean = sum / count, least = 1e-6 * mean * mean;
+  const double mean = sum / count, least = kLeastVariance * mean * mean;
   const double variance = squares / count - mean * mean;
-  return {mean, 1 / std::sqrt((variance > least ? variance : least) + 1e-8)};
+  return {mean, 1 / std::sqrt((variance > least ? variance : least) + kMoreVariance)};
 }
 template <class T>
 HOST_DEVICE inline Spread SpreadOf(const T* sums) {

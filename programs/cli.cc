@@ -84,6 +84,7 @@ int Dispatch(const CLI::App& app, Options& options) {
   if (app.got_subcommand("conform")) return Conform(options.trace);
   if (app.got_subcommand("play")) return play::RunPlay(options.play);
   if (app.got_subcommand("record")) return play::RunRecord(options.record);
+  if (app.got_subcommand("export")) return exports::RunExport(options.exported);
   if (app.got_subcommand("sweep")) return sweep::RunSweep(options.sweep);
   if (app.got_subcommand("report")) return report::RunReport(options.report);
   if (app.got_subcommand("doctor")) return doctor::RunDoctor(options.doctor);

@@ -110,6 +110,18 @@ void AddRecord(CLI::App& app, play::RecordOptions& options) {
   });
 }
 
+void AddExport(CLI::App& app, exports::ExportOptions& options) {
+  CLI::App& command =
+      *app.add_subcommand("export", "A trained policy as a file for other programs.");
+  command.add_option("RUN_OR_CHECKPOINT", options.target, "run directory or checkpoint")
+      ->required()
+      ->transform(IsPath());
+  AddSet(command, options.overrides, "env.key=value, over the run's");
+  command.add_option("--onnx", options.onnx, "the ONNX file to write")
+      ->required()
+      ->transform(IsPath());
+}
+
 void AddSweep(CLI::App& app, sweep::SweepOptions& options) {
   CLI::App& sweep = *app.add_subcommand(
       "sweep", "Train every point of a grid with every seed; called again, it goes on.");
@@ -250,6 +262,7 @@ void AddCommands(CLI::App& app, Options& options) {
   AddEval(app, options);
   AddPlay(app, options.play);
   AddRecord(app, options.record);
+  AddExport(app, options.exported);
   AddSweep(app, options.sweep);
   AddReport(app, options.report);
   AddConform(app, options);

@@ -7,6 +7,7 @@
 
 #include "fleet/train.h"
 #include "tools/doctor/doctor.h"
+#include "tools/exports/exports.h"
 #include "tools/play/play.h"
 #include "tools/prune/prune.h"
 #include "tools/replay/replayer.h"
@@ -23,6 +24,7 @@ struct Options {
   play::EvalOptions eval;
   play::PlayOptions play;
   play::RecordOptions record;
+  exports::ExportOptions exported;
   sweep::SweepOptions sweep;
   report::ReportOptions report;
   doctor::DoctorOptions doctor;

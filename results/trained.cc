@@ -181,7 +181,7 @@ FoundCheckpoint FindCheckpoint(const std::filesystem::path& target) {
 Trained LoadTrained(const std::filesystem::path& target,
                     const std::vector<std::string>& overrides) {
   auto [path, checkpoint] = FindCheckpoint(target);
-  if (path != target) LogInfo("playing {}", path.string());
+  if (path != target) LogInfo("taking {}", path.string());
   Config config =
       ParseConfig(checkpoint.config, "the configuration in " + path.string(), overrides);
   CheckPluginIsThere(config.env.name);

@@ -51,15 +51,20 @@ void PairForward(Trial& trial) {
     Floats b1 = trial.Biases(bias), b2 = trial.Weights(c.second_out);
     Floats y1 = trial.Noise(c.n * c.first_out), y2 = trial.Noise(c.n * c.second_out);
     trial.Both([&](auto& backend, auto of) {
-      backend.PairForward(
-          {.shape = c.first(),
-           .n = c.n,
-           .x = of(x),
-           .w = of(w1),
-           .b = of(b1),
-           .activation = one,
-           .y = of(y1)},
-          {.shape = c.second(), .n = c.n, .x = of(x), .w = of(w2), .b = of(b2), .y = of(y2)});
+      backend.PairForward({.shape = c.first(),
+                           .n = c.n,
+                           .x = of(x),
+                           .w = of(w1),
+                           .b = of(b1),
+                           .activation = one,
+                           .y = of(y1)},
+                          {.shape = c.second(),
+                           .n = c.n,
+                           .x = of(x),
+                           .w = of(w2),
+                           .b = of(b2),
+                           .activation = other,
+                           .y = of(y2)});
     });
     trial.ExpectProducts(y1, "the first y", kSums, c.in);
     trial.ExpectProducts(y2, "the second y", kSums, c.in);

@@ -34,8 +34,9 @@ class CliTest : public testing::Test {
 TEST_F(CliTest, HelpNamesEveryCommand) {
   const Finished help = Starling({"--help"});
   EXPECT_EQ(help.status, 0);
-  for (const char* command : {"train", "eval", "play", "record", "sweep", "report", "conform",
-                              "envs", "bench", "doctor", "replay", "simulate", "keys", "prune"}) {
+  for (const char* command :
+       {"train", "eval", "play", "record", "sweep", "report", "conform", "envs", "bench", "doctor",
+        "export", "replay", "simulate", "keys", "prune"}) {
     EXPECT_THAT(help.out, HasSubstr(command));
   }
   for (const char* word : {"--resume", "--init-from", "eval.every_steps", "tensorboard"}) {

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -34,19 +32,9 @@ bool IsGif(const fs::path& out) { return out.extension() == ".gif"; }
 
 // Refuses an unusable file before the game is played.
 void CheckOut(const fs::path& out) {
-  const fs::path folder = out.has_parent_path() ? out.parent_path() : fs::path(".");
-  if (!fs::is_directory(folder)) {
-    throw UserError(
-        fmt::format("--out {}: there is no directory {}", out.string(), folder.string()));
-  }
-  if (fs::is_directory(out)) {
-    throw UserError(fmt::format("--out {} is a directory; name a file in it", out.string()));
-  }
+  CheckWritable("--out", out);
   if (!IsGif(out) && out.extension() != ".png") {
     throw UserError(fmt::format("--out {}: its name must end in .gif or .png", out.string()));
-  }
-  if (::access(folder.c_str(), W_OK) != 0) {
-    throw UserError(fmt::format("--out {} cannot be written: {}", out.string(), ErrorText(errno)));
   }
 }
 
