@@ -20,21 +20,6 @@
 
 namespace starling {
 
-void CheckWritable(const std::string& option, const std::filesystem::path& path) {
-  namespace fs = std::filesystem;
-  const std::string given = fmt::format("{} {}", option, path.string());
-  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  if (!fs::is_directory(folder)) {
-    throw UserError(fmt::format("{}: there is no directory {}", given, folder.string()));
-  }
-  if (fs::is_directory(path)) {
-    throw UserError(fmt::format("{} is a directory; name a file in it", given));
-  }
-  if (::access(folder.c_str(), W_OK) != 0) {
-    throw UserError(fmt::format("{} cannot be written: {}", given, ErrorText(errno)));
-  }
-}
-
 bool WriteAll(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd, bytes.data(), bytes.size());
@@ -97,6 +82,29 @@ std::uint64_t SizeOf(std::span<const std::string_view> parts) {
 }
 
 }  // namespace
+
+void CheckWritable(const std::string& option, const std::filesystem::path& path) {
+  namespace fs = std::filesystem;
+  const std::string given = fmt::format("{} {}", option, path.string());
+  const fs::path folder = DirectoryOf(path);
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    throw UserError(fmt::format("{}: there is no directory {}", given, folder.string()));
+  }
+  const fs::file_status there = fs::status(path, error);
+  if (there.type() == fs::file_type::none) {  // as of a name that is too long
+    throw UserError(fmt::format("{} cannot be written: {}", given, error.message()));
+  }
+  if (fs::is_directory(there)) {
+    throw UserError(fmt::format("{} is a directory; name a file in it", given));
+  }
+  if (fs::exists(there) && !fs::is_regular_file(there)) {
+    throw UserError(fmt::format("{} is a pipe or a device; name a file", given));
+  }
+  if (::access(folder.c_str(), W_OK) != 0) {
+    throw UserError(fmt::format("{} cannot be written: {}", given, ErrorText(errno)));
+  }
+}
 
 void WriteFileAtomically(const std::filesystem::path& path, std::span<const std::string_view> parts,
                          unsigned mode, WriteProgress* progress) {

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace starling {
 
@@ -41,6 +42,7 @@ class ProtobufMessage {
   }
 
   const std::string& bytes() const { return bytes_; }
+  std::string Take() && { return std::move(bytes_); }
 
  private:
   enum class WireType : std::uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };

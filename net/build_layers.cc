@@ -39,6 +39,8 @@ Border SameBorder(int side, int kernel, int stride) {
   return {.before = zeros / 2, .behind = zeros - zeros / 2};
 }
 
+}  // namespace
+
 PadShape PadOf(const LayerSpec& layer, const Features& input) {
   PadShape pad{.height = input.height, .width = input.width, .channels = input.channels};
   if (!layer.same) return pad;
@@ -48,6 +50,8 @@ PadShape PadOf(const LayerSpec& layer, const Features& input) {
   pad.left = columns.before, pad.right = columns.behind;
   return pad;
 }
+
+namespace {
 
 // The convolution, or the windows, on the padded picture. A residual layer keeps the channels.
 ConvShape ShapeOf(const LayerSpec& layer, const Features& input) {

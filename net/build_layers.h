@@ -39,7 +39,11 @@ std::vector<PlannedLayer> PlanLayers(const ModelSpec& spec);
 void CheckCounts(const ModelSpec& spec, const std::vector<PlannedLayer>& layers,
                  const Batch& batch);
 
-// Returns the names of the layers' parameters, each after `prefix`: "conv1", "fc1", "fc2" ...
+// The zeros around the input of a convolution, a window or a residual layer.
+PadShape PadOf(const LayerSpec& layer, const Features& input);
+
+// Returns the names of the layers' parameters, each after `prefix`: "conv1", "fc1", "fc2" ... Those
+// of layers without parameters mean nothing.
 std::vector<std::string> LayerNames(const std::vector<PlannedLayer>& layers,
                                     const std::string& prefix);
 

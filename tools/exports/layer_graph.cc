@@ -4,19 +4,36 @@
 
 #include <utility>
 
+#include "core/check.h"
 #include "net/op_args.h"
 
 namespace starling::exports {
 namespace {
 
+using net::Features;
 using net::LayerKind;
 
 std::size_t Elements(int count) { return static_cast<std::size_t>(count); }
 
-std::vector<Attribute> Windows(const net::LayerSpec& spec) {
+// ONNX pads at the top, left, bottom and right.
+std::vector<Attribute> Windows(const net::LayerSpec& spec, const Features& input) {
+  const net::PadShape pad = net::PadOf(spec, input);
   return {{"kernel_shape", Sizes({spec.kernel_height, spec.kernel_width})},
           {"strides", Sizes({spec.stride, spec.stride})},
-          {"auto_pad", std::string(spec.same ? "SAME_UPPER" : "VALID")}};
+          {"pads", Sizes({pad.top, pad.left, pad.bottom, pad.right})}};
+}
+
+const char* WordOf(LayerKind kind) {
+  switch (kind) {
+    case LayerKind::kMaxPool:
+      return "max_pool";
+    case LayerKind::kRelu:
+      return "relu";
+    case LayerKind::kTanh:
+      return "tanh";
+    default:
+      return nullptr;  // it has parameters, and so a name
+  }
 }
 
 }  // namespace
@@ -89,7 +106,8 @@ Value LayerGraph::Chain(const std::vector<net::PlannedLayer>& layers, const std:
                         Value x) {
   const std::vector<std::string> names = net::LayerNames(layers, prefix);
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    onnx_.Enter(names[i]);
+    const char* const word = WordOf(layers[i].spec.kind);
+    onnx_.Enter(word == nullptr ? names[i] : fmt::format("{}layer{}.{}", prefix, i, word));
     x = Layer(layers[i], names[i], x);
     x.features = layers[i].output;
     if (layers[i].relu) x.name = onnx_.Node("Relu", {x.name});
@@ -125,7 +143,7 @@ Value LayerGraph::Layer(const net::PlannedLayer& layer, const std::string& name,
       return Conv(layer.spec, name, Pictures(x));
     case LayerKind::kMaxPool: {
       const Value pictures = Pictures(x);
-      return {onnx_.Node("MaxPool", {pictures.name}, Windows(layer.spec)), {}, true};
+      return {onnx_.Node("MaxPool", {pictures.name}, Windows(layer.spec, layer.input)), {}, true};
     }
     case LayerKind::kResidual:
       return Residual(layer.spec, name, Pictures(x));
@@ -136,30 +154,42 @@ Value LayerGraph::Layer(const net::PlannedLayer& layer, const std::string& name,
     case LayerKind::kGru:
       return Gru(layer.spec.width, name, Rows(x));
     case LayerKind::kLayerNorm:
-      return {onnx_.Node("LayerNormalization",
-                         {Rows(x).name, Parameter(name + ".scale"), Parameter(name + ".bias")},
-                         {{"axis", std::int64_t{-1}},
-                          {"epsilon", static_cast<float>(net::kLayerNormEpsilon)}}),
-              {}};
+      return LayerNorm(name, Rows(x));
     case LayerKind::kRelu:
       return {onnx_.Node("Relu", {x.name}), {}, x.channels_first};
-    default:
+    case LayerKind::kTanh:
       return {onnx_.Node("Tanh", {x.name}), {}, x.channels_first};
+    case LayerKind::kEntries:
+      break;  // the first of a stack alone
   }
+  CHECK(false, "a layer that cannot be exported");
 }
 
 Value LayerGraph::Conv(const net::LayerSpec& spec, const std::string& name, const Value& x) {
   return {onnx_.Node("Conv", {x.name, Kernel(name + ".weight"), Parameter(name + ".bias")},
-                     Windows(spec)),
+                     Windows(spec, x.features)),
           {},
           true};
+}
+
+// In two passes, as net/cpu/layers.cc: ONNX's own operator may lose all digits in one.
+Value LayerGraph::LayerNorm(const std::string& name, const Value& x) {
+  const auto mean = [&](const std::string& of) {
+    return onnx_.Node("ReduceMean", {of}, {{"axes", Shape{1}}, {"keepdims", std::int64_t{1}}});
+  };
+  const std::string centred = onnx_.Node("Sub", {x.name, mean(x.name)});
+  const std::string variance = mean(onnx_.Node("Mul", {centred, centred}));
+  const std::string deviation = onnx_.Node(
+      "Sqrt", {onnx_.Node("Add", {variance, Scalar(static_cast<float>(net::kLayerNormEpsilon))})});
+  const std::string scaled =
+      onnx_.Node("Mul", {onnx_.Node("Div", {centred, deviation}), Parameter(name + ".scale")});
+  return {onnx_.Node("Add", {scaled, Parameter(name + ".bias")}), {}};
 }
 
 // net/layers/pictures.h.
 Value LayerGraph::Residual(const net::LayerSpec& spec, const std::string& name, const Value& x) {
   Value inner = Conv(spec, name + ".conv1", {onnx_.Node("Relu", {x.name}), x.features, true});
-  inner.name = onnx_.Node("Relu", {inner.name});
-  inner = Conv(spec, name + ".conv2", inner);
+  inner = Conv(spec, name + ".conv2", {onnx_.Node("Relu", {inner.name}), x.features, true});
   return {onnx_.Node("Add", {x.name, inner.name}), {}, true};
 }
 

@@ -62,6 +62,7 @@ class LayerGraph {
   Value Layer(const net::PlannedLayer& layer, const std::string& name, const Value& x);
   Value Conv(const net::LayerSpec& spec, const std::string& name, const Value& x);
   Value Residual(const net::LayerSpec& spec, const std::string& name, const Value& x);
+  Value LayerNorm(const std::string& name, const Value& x);
   Value Lstm(int width, const std::string& name, const Value& x);
   Value Gru(int width, const std::string& name, const Value& x);
   std::string State(const std::string& name, int width);

@@ -4,9 +4,10 @@
 
 #include <functional>
 #include <numeric>
+#include <string_view>
+#include <utility>
 
 #include "core/check.h"
-#include "core/error.h"
 
 namespace starling::exports {
 namespace {
@@ -147,25 +148,18 @@ std::vector<std::string> OnnxModel::Nodes(const std::string& op,
   return values;
 }
 
-std::string OnnxModel::File(const std::map<std::string, std::string>& properties) const {
-  constexpr std::size_t kMost = (std::size_t{1} << 31) - 1;
-  ProtobufMessage named = graph_, opset, file;
-  named.AddBytes(graph::kName, "policy");
-  if (named.bytes().size() > kMost - (1 << 20)) {
-    throw UserError(
-        fmt::format("a net of {} MB is too large for one ONNX file, which has less than "
-                    "2 GB: take its checkpoint, which is a file of safetensors",
-                    named.bytes().size() >> 20));
-  }
+std::string OnnxModel::File(const std::map<std::string, std::string>& properties) && {
+  ProtobufMessage opset, file;
+  graph_.AddBytes(graph::kName, "policy");
   file.AddInteger(model::kIr, kIrVersion);
   file.AddBytes(model::kProducer, "Starling");
-  file.AddMessage(model::kGraph, named);
+  file.AddMessage(model::kGraph, graph_);
   opset.AddInteger(2, kOpset);  // of the operators without a domain
   file.AddMessage(model::kOpsets, opset);
   for (const auto& [key, value] : properties) {
     file.AddMessage(model::kProperties, Pair(key, value));
   }
-  return file.bytes();
+  return std::move(file).Take();
 }
 
 }  // namespace starling::exports

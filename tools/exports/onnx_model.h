@@ -4,11 +4,12 @@
 // Thread safety: none.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -16,8 +17,8 @@
 
 namespace starling::exports {
 
-inline constexpr int kOpset = 17;     // of the operators: LayerNormalization is in it
-inline constexpr int kIrVersion = 8;  // of the file
+inline constexpr int kOpset = 13;     // of the operators: Split takes its sizes as an input
+inline constexpr int kIrVersion = 7;  // of the file
 
 enum class ElementType : std::uint8_t { kFloat = 1, kInt64 = 7, kDouble = 11 };
 
@@ -50,9 +51,8 @@ class OnnxModel {
                                  std::size_t outputs,
                                  const std::vector<Attribute>& attributes = {});
 
-  // The file. `properties` are texts that a reader finds beside the graph. Throws UserError if it
-  // would be 2 GB or larger, which protobuf forbids.
-  std::string File(const std::map<std::string, std::string>& properties) const;
+  // The file; the model is used up. `properties` are texts that a reader finds beside the graph.
+  std::string File(const std::map<std::string, std::string>& properties) &&;
 
  private:
   std::string NewName(const std::string& what);

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "actors/normalizer.h"
 #include "actors/rollout.h"
 #include "core/check.h"
+#include "core/error.h"
 #include "net/heads.h"
 #include "net/model.h"
 #include "net/part.h"
@@ -55,7 +55,7 @@ class PolicyGraph {
     } else {
       ChoiceOutputs(actor, mask);
     }
-    return onnx_.File(properties);
+    return std::move(onnx_).File(properties);
   }
 
  private:
@@ -68,11 +68,13 @@ class PolicyGraph {
   // ---- Observations
 
   std::vector<Value> Observed() {
-    if (env_.entries.empty()) return {Observation("observation", "observations.sums", env_)};
+    if (env_.entries.empty()) {
+      return {Observation("observation", "entry0", "observations.sums", env_)};
+    }
     std::vector<Value> all;
     for (std::size_t i = 0; i < env_.entries.size(); ++i) {
       const ObservationEntry& entry = env_.entries[i];
-      all.push_back(Observation("observation." + entry.name,
+      all.push_back(Observation("observation." + entry.name, fmt::format("entry{}", i),
                                 fmt::format("observations.{}.{}.sums", i, entry.name), entry));
     }
     return all;
@@ -80,14 +82,15 @@ class PolicyGraph {
 
   // `array` has height, width and channels.
   template <class Array>
-  Value Observation(const std::string& name, const std::string& sums, const Array& array) {
+  Value Observation(const std::string& name, const std::string& scope, const std::string& sums,
+                    const Array& array) {
     const Features features{array.height, array.width, array.channels};
     const bool picture = !(features.height == 1 && features.width == 1);
     onnx_.Enter("");
     const std::string input =
         onnx_.Input(name, picture ? Sizes({features.height, features.width, features.channels})
                                   : Sizes({features.channels}));
-    onnx_.Enter(name);
+    onnx_.Enter(scope);
     const Value rows{
         picture ? onnx_.Node("Reshape", {input, layers_.Integers({-1, features.size()})}) : input,
         features};
@@ -102,10 +105,10 @@ class PolicyGraph {
     const std::string clipped =
         onnx_.Node("Clip", {value, layers_.Scalar(-double{net::kMostStandard}),
                             layers_.Scalar(double{net::kMostStandard})});
-    return onnx_.Node("Cast", {clipped}, {{"to", std::int64_t{1}}});
+    return onnx_.Node("Cast", {clipped}, {{"to", static_cast<std::int64_t>(ElementType::kFloat)}});
   }
   std::string InDouble(const std::string& value) {
-    return onnx_.Node("Cast", {value}, {{"to", std::int64_t{11}}});
+    return onnx_.Node("Cast", {value}, {{"to", static_cast<std::int64_t>(ElementType::kDouble)}});
   }
   Value Standardized(const Value& x, const net::Parameter& sums) {
     std::vector<double> means, scales;
@@ -185,31 +188,29 @@ class PolicyGraph {
     onnx_.Output("action", IntoBounds(mean), ElementType::kFloat, Sizes({width}));
   }
 
-  // core/action_space.h.
+  // core/action_space.h. Only coordinates between two bounds are squashed and scaled.
   std::string IntoBounds(const std::string& mean) {
     const ActionSpace& actions = spec_.actions;
-    std::vector<float> half, middle, free;  // of coordinates between two bounds; 1 where not
-    bool any_free = false;
+    std::vector<float> half, middle, least, most;
     for (std::size_t i = 0; i < actions.low.size(); ++i) {
       const float low = actions.low[i], high = actions.high[i];
-      const bool limited = Limits(low) && Limits(high);
-      half.push_back(limited ? high / 2 - low / 2 : 1.0f);
-      middle.push_back(limited ? low / 2 + high / 2 : 0.0f);
-      free.push_back(limited ? 0.0f : 1.0f);
-      any_free = any_free || !limited;
+      const bool scaled = Limits(low) && Limits(high);
+      half.push_back(scaled ? high / 2 - low / 2 : 1.0f);
+      middle.push_back(scaled ? low / 2 + high / 2 : 0.0f);
+      least.push_back(scaled ? -1.0f : -INFINITY);
+      most.push_back(scaled ? 1.0f : INFINITY);
     }
-    std::string inner =
-        actions.bounds == ActionBounds::kTanh
-            ? onnx_.Node("Tanh", {mean})
-            : onnx_.Node("Clip", {mean, layers_.Scalar(-1.0f), layers_.Scalar(1.0f)});
-    if (any_free) {
-      const std::string is_free = onnx_.Node("Equal", {layers_.Floats(free), layers_.Scalar(1.0f)});
-      inner = onnx_.Node("Where", {is_free, mean, inner});
-    }
+    const std::string inner = actions.bounds == ActionBounds::kTanh
+                                  ? onnx_.Node("Tanh", {mean})  // all have two
+                                  : Between(mean, least, most);
     const std::string scaled = onnx_.Node(
         "Add", {onnx_.Node("Mul", {inner, layers_.Floats(half)}), layers_.Floats(middle)});
-    return onnx_.Node("Min", {onnx_.Node("Max", {scaled, layers_.Floats(actions.low)}),
-                              layers_.Floats(actions.high)});
+    return Between(scaled, actions.low, actions.high);
+  }
+  std::string Between(const std::string& value, const std::vector<float>& low,
+                      const std::vector<float>& high) {
+    return onnx_.Node("Min",
+                      {onnx_.Node("Max", {value, layers_.Floats(low)}), layers_.Floats(high)});
   }
 
   const Config& config_;
@@ -225,6 +226,13 @@ class PolicyGraph {
 std::string PolicyOnnx(const Config& config, const envs::EnvSpec& env,
                        std::span<const float> weights,
                        const std::map<std::string, std::string>& properties) {
+  constexpr std::size_t kMost = (std::size_t{1} << 31) - (1 << 24);  // bytes, of a protobuf file
+  if (weights.size_bytes() > kMost) {
+    throw UserError(
+        fmt::format("a net of {} MB is too large for one ONNX file, which has less than "
+                    "2 GB: take its checkpoint, a file of safetensors",
+                    weights.size_bytes() >> 20));
+  }
   return PolicyGraph(config, env, weights).File(properties);
 }
 

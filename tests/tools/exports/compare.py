@@ -36,13 +36,21 @@ states = {given.name: np.zeros((rows, given.shape[1]), np.float32)
 worst = {}
 for step in steps:
     found = outputs(session, step, states)
+    for output in session.get_outputs():
+        declared = (rows, *output.shape[1:])
+        assert found[output.name].shape == declared, (output.name, declared)
     for name, described in step["expected"].items():
         expected = array(described)
         assert found[name].shape == expected.shape, (name, found[name].shape, expected.shape)
+        assert np.isfinite(found[name]).all(), name
         difference = np.abs(found[name].astype(np.float64) - expected)
         this = float(np.sum(difference.reshape(rows, -1).max(1) > 0.5)
                      if found[name].dtype == np.int64 else difference.max())
         worst[name] = max(worst.get(name, 0.0), this)
     states = {name: found["next_" + name] for name in states}
+# One environment alone.
+first = {name: array(described)[:1] for name, described in steps[0]["inputs"].items()}
+first.update({name: np.zeros((1, state.shape[1]), np.float32) for name, state in states.items()})
+assert session.run(["action"], first)[0].shape[0] == 1
 for name, difference in worst.items():
     print(name, difference)

@@ -2,6 +2,7 @@
 #include "tools/exports/exports.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include "core/error.h"
 #include "core/file.h"
@@ -35,11 +36,17 @@ TEST_F(ExportTest, WritesThePolicyOfACheckpoint) {
   const Finished finished = Export({"run", "--onnx", "catch.onnx"});
   EXPECT_EQ(finished.status, 0) << finished.err;
   EXPECT_EQ(finished.out, "catch.onnx\n");
-  EXPECT_THAT(finished.err, HasSubstr("weights of catch after 1,000 steps, opset 17"));
+  EXPECT_THAT(finished.err, HasSubstr("weights of catch after 1,000 steps, opset 13"));
   const std::string file = ReadFile(dir_ / "catch.onnx");
   for (const char* word : {"observation", "logits", "action", "value", "fc1/Gemm", "environment"}) {
     EXPECT_THAT(file, HasSubstr(word));
   }
+  // A file behind a link is the one that is written.
+  std::filesystem::create_symlink("catch.onnx", dir_ / "link.onnx");
+  dir_.Write("catch.onnx", "old");
+  EXPECT_EQ(Export({"run", "--onnx", "link.onnx"}).status, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(dir_ / "link.onnx"));
+  EXPECT_EQ(ReadFile(dir_ / "catch.onnx"), file);
 }
 
 TEST_F(ExportTest, SaysWhatIsWrongBeforeItReadsWeights) {
@@ -47,7 +54,14 @@ TEST_F(ExportTest, SaysWhatIsWrongBeforeItReadsWeights) {
               HasSubstr("nothing is neither a run directory nor a checkpoint"));
   EXPECT_THAT(Mistake({"nothing", "--onnx", "no/x.onnx"}),
               HasSubstr("--onnx no/x.onnx: there is no directory no"));
-  EXPECT_THAT(Mistake({"nothing", "--onnx", "."}), HasSubstr("--onnx . is a directory"));
+  EXPECT_THAT(Mistake({"nothing", "--onnx", "x.safetensors"}),
+              HasSubstr("--onnx x.safetensors: its name must end in .onnx"));
+  std::filesystem::create_directory(dir_ / "dir.onnx");
+  EXPECT_THAT(Mistake({"nothing", "--onnx", "dir.onnx"}), HasSubstr("dir.onnx is a directory"));
+  ASSERT_EQ(::mkfifo((dir_ / "pipe.onnx").c_str(), 0600), 0);
+  EXPECT_THAT(Mistake({"nothing", "--onnx", "pipe.onnx"}), HasSubstr("is a pipe or a device"));
+  EXPECT_THAT(Mistake({"nothing", "--onnx", std::string(300, 'x') + ".onnx"}),
+              HasSubstr("cannot be written: File name too long"));
   EXPECT_THAT(Mistake({"nothing"}), HasSubstr("--onnx is required"));
   EXPECT_FALSE(std::filesystem::exists(dir_ / "x.onnx"));
 }

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <string>
+#include <utility>
 
 namespace starling::exports {
 namespace {
@@ -38,9 +39,9 @@ TEST(OnnxModelTest, WritesAModelOfOneNode) {
       Field(1, "Softmax") + Field(2, "y") + Field(3, "y") + Field(4, "Identity");
   const std::string graph = Field(11, Described("x")) + Field(1, softmax) + Field(1, same) +
                             Field(12, Described("y")) + Field(2, "policy");
-  EXPECT_EQ(model.File({{"key", "value"}}), Integer(1, 8) + Field(2, "Starling") + Field(7, graph) +
-                                                Field(8, Integer(2, 17)) +
-                                                Field(14, Field(1, "key") + Field(2, "value")));
+  EXPECT_EQ(std::move(model).File({{"key", "value"}}),
+            Integer(1, 7) + Field(2, "Starling") + Field(7, graph) + Field(8, Integer(2, 13)) +
+                Field(14, Field(1, "key") + Field(2, "value")));
 }
 
 TEST(OnnxModelTest, WritesConstantsAndEveryKindOfAttribute) {
@@ -48,7 +49,7 @@ TEST(OnnxModelTest, WritesConstantsAndEveryKindOfAttribute) {
   const std::string name = model.Constant({2}, std::array<float, 2>{1.5f, -2.0f});
   const std::string floats = std::string("\0\0\xc0\x3f\0\0\0\xc0", 8);
   model.Node("Any", {name}, {{"f", 1.5f}, {"s", std::string("VALID")}, {"i", Shape{3, 4}}});
-  const std::string file = model.File({});
+  const std::string file = std::move(model).File({});
   EXPECT_THAT(file, HasSubstr(Field(5, Field(1, "\x02") + Integer(2, 1) + Field(8, "constant") +
                                            Field(9, floats))));
   const std::string type{'\xa0', '\x01'};  // the key of field 20

@@ -6,17 +6,24 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <sstream>
+#include <vector>
 
 #include "actors/normalizer.h"
 #include "actors/rollout.h"
 #include "net/loss.h"
 #include "net/model.h"
+#include "net/policy.h"
 #include "net/running.h"
 #include "tests/support/process.h"
 #include "tests/support/temp_dir.h"
@@ -54,7 +61,10 @@ ActionSpace Masked(ActionSpace actions) {
   return actions;
 }
 ActionSpace Box(ActionBounds bounds) {
-  ActionSpace box = ActionSpace::Box({-1, -2, 0, -INFINITY}, {1, 3, 10, INFINITY});
+  ActionSpace box = ActionSpace::Box({-1, -2, 0, 0.5f}, {1, 3, 10, 0.5f});
+  if (bounds == ActionBounds::kClip) {  // tanh needs two bounds
+    box = ActionSpace::Box({-1, -2, 0, -INFINITY, -INFINITY}, {1, 3, INFINITY, 0.1f, INFINITY});
+  }
   box.bounds = bounds;
   return box;
 }
@@ -87,6 +97,8 @@ std::vector<Case> Cases() {
   const std::vector<std::string> odd{"conv 5 3x2/2 same", "relu", "max_pool 3x3/2 same",
                                      "residual 3x3", "tanh"};
   cases.push_back({"same", Pictures(11, 8, 3, ActionSpace::Choice(4)), Layers(odd)});
+  cases.push_back({"gaps", Pictures(10, 5, 2, ActionSpace::Choice(3)),
+                   Layers({"max_pool 1x1/2 same", "conv 3 1x2/3 same", "gru 4"})});
   cases.push_back({"norms", Pictures(7, 6, 2, ActionSpace::Choice(2)),
                    Layers({"conv 4 3x3", "layer_norm", "relu", "max_pool 2x2", "linear 9",
                            "layer_norm", "tanh"})});
@@ -94,6 +106,13 @@ std::vector<Case> Cases() {
                    Layers({"lstm 7", "gru 6", "linear 5", "relu"}, true)});
   cases.push_back(
       {"masked", Numbers(5, Masked(ActionSpace::Choices({3, 2}))), Layers({"linear 8", "relu"})});
+  cases.push_back({"memories", Numbers(5, Masked(ActionSpace::Choice(3))), [](Config& config) {
+                     Layers({"linear 6", "relu", "lstm 5"}, true)(config);
+                     config.net.critic = Critic::kSeparate;
+                   }});
+  envs::EnvSpec matrix = Pictures(3, 4, 1, ActionSpace::Choice(3));
+  matrix.low = -1;
+  cases.push_back({"matrix", matrix, Layers({"conv 2 2x2", "relu"}, true)});
   cases.push_back({"normalised_pictures", Pictures(8, 8, 3, ActionSpace::Choice(3)),
                    Layers({"conv 4 3x3", "relu"}, true)});
   cases.push_back({"heads_alone", Numbers(4, ActionSpace::Choice(3)), Layers({})});
@@ -156,6 +175,7 @@ class PolicyOnnxTest : public ::testing::TestWithParam<Case> {
         continue;
       }
       for (float& weight : at) weight += Uniform(-0.1f, 0.1f);
+      if (p.name.ends_with(".log_std")) at[0] = 11, at[1] = -12;  // beyond what counts
     }
   }
 
@@ -219,9 +239,11 @@ class PolicyOnnxTest : public ::testing::TestWithParam<Case> {
       expected["logits"] = Kept("logits", logits, {outputs});
       return expected;
     }
+    constexpr auto kMost = static_cast<float>(net::kMostLogDeviation);
     for (std::size_t i = 0; i < logits.size(); ++i) {
       const bool is_mean = i % static_cast<std::size_t>(outputs) < static_cast<std::size_t>(width);
-      (is_mean ? mean : log_std).push_back(logits[i]);
+      if (is_mean) mean.push_back(logits[i]);
+      if (!is_mean) log_std.push_back(std::clamp(logits[i], -kMost, kMost));
     }
     expected["mean"] = Kept("mean", mean, {width});
     expected["log_std"] = Kept("log_std", log_std, {width});
@@ -232,10 +254,14 @@ class PolicyOnnxTest : public ::testing::TestWithParam<Case> {
   nlohmann::json Step() {
     Floats rows(kRows * env_.row()), begins;
     const bool unit = env_.entries.empty() && env_.height > 1;
+    constexpr std::array<float, 4> kAllowed{1, 0.5f, -1, 0};
     for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::size_t row = i / env_.row();
       const bool of_mask = i % env_.row() >= static_cast<std::size_t>(env_.obs_size());
-      rows[i] = of_mask ? static_cast<float>(random_.Below(3) != 0 || i % 2 == 0)
-                        : Uniform(unit ? 0.0f : -3.0f, unit ? 1.0f : 3.0f);
+      const bool constant = row % 3 != 0 && i % 3 == 0;  // a channel of three, in some rows
+      rows[i] = of_mask            ? kAllowed[random_.Below(i % 2 == 0 ? 3 : 4)]
+                : unit && constant ? static_cast<float>(row % 3 - 1) * 0.3f
+                                   : Uniform(unit ? 0.0f : -3.0f, unit ? 1.0f : 3.0f);
     }
     for (int i = 0; i < kRows; ++i) {
       begins.push_back(step_ == 0 || random_.Below(3) == 0 ? 1.0f : 0.0f);
