@@ -2,7 +2,9 @@
 // huge gradients; sampling equals that of the host.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -122,17 +124,32 @@ TEST(GpuHeadsTest, APolicyOfFewChoicesAndTheValueAreOneKernel) {
   EXPECT_THAT(kernels(18), ElementsAre(Gt(1), Gt(2), Gt(1)));
 }
 
-// Three cells, and threads for more. Found by AddressSanitizer alone.
+// One cell, and threads for 127 more, whose pictures would lie behind the only one: in memory that
+// nobody may read.
 TEST(GpuDirectConvTest, ReadsNothingBehindItsInput) {
-  FakeGpu gpu;
-  const auto backend = MakeFakeGpuBackend(gpu, {.threads = 0});
-  const ConvShape shape{.height = 5, .width = 3, .in_channels = 4, .out_channels = 16};
-  Buffer<float> x(60, backend->memory()), w(9 * 4 * 16, backend->memory());
-  Buffer<float> b(16, backend->memory()), y(3 * 16, backend->memory());
-  backend->ConvForward(
-      {.shape = shape, .n = 1, .x = x.data(), .w = w.data(), .b = b.data(), .y = y.data()});
-  EXPECT_EQ(gpu.pending(), 1u);
-  backend->memory().Wait();
+  const ConvShape shape{.height = 32,
+                        .width = 32,
+                        .in_channels = 4,
+                        .kernel_height = 8,
+                        .kernel_width = 8,
+                        .stride = 32,
+                        .out_channels = 16};
+  ASSERT_EQ(shape.out_cells(), 1);
+  const std::size_t picture = 4 * static_cast<std::size_t>(shape.in_size());  // pages of 4 KB
+  void* const room = ::mmap(nullptr, 200 * picture, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(room, MAP_FAILED);
+  ASSERT_EQ(::mprotect(room, picture, PROT_READ | PROT_WRITE), 0);
+  auto* const x = static_cast<float*>(room);
+  std::fill_n(x, shape.in_size(), 1.0f);
+  alignas(16) float w[8 * 8 * 4 * 16], b[16] = {}, y[16] = {};
+  std::ranges::fill(w, 1.0f);
+  using Body = cuda::DirectConv<16, 4, 4>;
+  const Body body{
+      {.shape = shape, .n = 1, .x = x, .w = w, .b = b, .y = y}, cuda::ConvDivisors(shape), 1};
+  EXPECT_EQ(Body::Threads(1), 32);
+  for (long long i = 0; i < Body::Threads(1); ++i) body(i);
+  for (const float sum : y) EXPECT_EQ(sum, 256.0f);
+  EXPECT_EQ(::munmap(room, 200 * picture), 0);
 }
 
 TEST(GpuPatchesTest, TooManyOfOnePictureAreRefused) {
