@@ -111,13 +111,8 @@ std::unique_ptr<Rollout> MakeRollout(Config config, std::uint32_t slot, std::uin
   if (config.actors.backend != DeviceChoice::kAuto) return make();
   try {
     const BackendChoice choice = ChooseBackend(config, FindGpus());
-    const bool wished =
-        config.actors.env_device == DeviceChoice::kCuda || config.net.precision == Precision::kTf32;
-    if (wished && !choice.gpu && slot == 0) {
-      LogWarn("{}", choice.why);
-    } else {
-      LogInfo("{}", choice.why);
-    }
+    const bool missed = choice.wished && !choice.gpu && slot == 0;  // once in a fleet
+    LogLine(missed ? LogLevel::kWarn : LogLevel::kInfo, choice.why);
     if (choice.gpu) {
       if (beat) beat();  // the driver may take long to start
       return make();

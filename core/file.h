@@ -42,8 +42,8 @@ void WriteFileAtomically(const std::filesystem::path& path, std::span<const std:
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view content,
                          unsigned mode = 0644);
 
-// Throws UserError, which begins with `option` and the path, if no file can be made at `path`: finds
-// it before work is done whose result would be lost.
+// Throws UserError, which begins with `option` and the path, if no file can be made at `path`. For
+// the time before the work whose result would be lost.
 void CheckWritable(const std::string& option, const std::filesystem::path& path);
 
 // Writes all of `bytes`. Returns false, with errno set, if it cannot.

@@ -44,8 +44,8 @@ struct Spread {
   double mean = 0, scale = 1;  // 1 / deviation
 };
 
-// A variance is at least so much of the square of the mean, because sums of squares of floats cannot
-// tell a deviation below a thousandth of the mean from rounding; and so much is added to it.
+// The least variance, as a share of the square of the mean: sums of squares of floats cannot tell a
+// deviation below a thousandth of the mean from rounding. And what is added to every variance.
 inline constexpr double kLeastVariance = 1e-6, kMoreVariance = 1e-8;
 
 // Of nothing seen: mean 0, deviation 1.

@@ -75,11 +75,13 @@ BackendChoice ChooseBackend(const Config& config, const GpuSearch& found) {
   if (actors.backend != DeviceChoice::kAuto) {
     return {.gpu = actors.backend == DeviceChoice::kCuda && !found.gpus.empty(), .why = ""};
   }
+  const bool wished =
+      actors.env_device == DeviceChoice::kCuda || config.net.precision == Precision::kTf32;
   if (found.gpus.empty()) {
-    return {.gpu = false, .why = found.why_none + "; computing on the processor"};
+    return {.gpu = false, .why = found.why_none + "; computing on the processor", .wished = wished};
   }
-  if (actors.env_device == DeviceChoice::kCuda || config.net.precision == Precision::kTf32) {
-    return {.gpu = true, .why = "this run needs a GPU: computing on it"};
+  if (wished) {
+    return {.gpu = true, .why = "this run needs a GPU: computing on it", .wished = true};
   }
   const std::int64_t envs = std::max<std::int64_t>(actors.envs_per_actor / actors.groups, 1),
                      fill =

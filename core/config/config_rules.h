@@ -21,10 +21,11 @@ std::int64_t IoThreads(const WireConfig& wire);
 // The device of an actor's net.
 struct BackendChoice {
   bool gpu = false;
-  std::string why;  // of "auto": a sentence for the log
+  std::string why;      // of "auto": a sentence for the log
+  bool wished = false;  // of "auto": actors.env_device or net.precision ask for a GPU
 };
 // "auto" is a GPU if `found` has one, and if the environments that are played at once fill it or
-// actors.env_device or net.precision need it; "cuda" is a GPU if there is one.
+// actors.env_device or net.precision ask for it; "cuda" is a GPU if there is one.
 BackendChoice ChooseBackend(const Config& config, const GpuSearch& found);
 
 // Returns actors.count, or for "auto" one actor for each net.stages GPUs if actors compute on GPUs,

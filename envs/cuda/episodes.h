@@ -32,7 +32,7 @@ struct EpisodeTable {
     const std::int32_t step = steps[env]++;
     if (step < most_steps) ended[step * envs + env] = episode;
   }
-  // The first entry of a chunk; of a chunk that no step has reached, the end of what is written.
+  // Index of the first entry of a chunk, or of the end of all entries if no step has reached it.
   HOST_DEVICE long long Begin(long long index) const {
     const long long written = (steps[0] < most_steps ? steps[0] : most_steps) * envs;
     const long long begin = index * chunk;

@@ -87,7 +87,7 @@ HOST_DEVICE inline void AccumulateRow(float in, const float* row, float (&sums)[
   }
 }
 
-// Of what is fused: kNone or kRelu (net/op_args.h). A NaN stays a NaN.
+// For the activations that other ops apply, kNone and kRelu (net/op_args.h). A NaN stays a NaN.
 HOST_DEVICE inline float Activated(Activation activation, float value) {
   return activation == Activation::kRelu && value < 0 ? 0.0f : value;
 }

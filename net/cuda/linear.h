@@ -53,8 +53,8 @@ class Linear {
   }
 
   // Each returns whether it did the op: with bodies of narrow.h, for one layer or for two of one x.
-  // For one, `beside` is {}: its shape has one output, which fits, and its arrays are nullptr,
-  // which tells the bodies.
+  // For one layer `beside` is {}: its shape has one output, which fits, and the bodies see that its
+  // arrays are nullptr.
 
   bool TryNarrow(const LinearForwardArgs<float>& args,
                  const LinearForwardArgs<float>& beside = {}) {

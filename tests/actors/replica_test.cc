@@ -43,7 +43,7 @@ TEST(ReplicaTest, WithoutAGpuAutoIsTheProcessorAndCudaIsRefused) {
   });
   EXPECT_THAT(refusal, testing::StartsWith("actors.backend = \"cuda\": "));
   EXPECT_THAT(refusal, testing::HasSubstr(FindGpus().why_none));
-  // In f32 what a GPU would have computed in tf32.
+  // The processor computes in f32 where the run says tf32.
   EXPECT_NO_THROW(
       MakeReplica(ConfigOf({"actors.backend=auto", "actors.count=1", "net.precision=tf32"}), 0));
 }

@@ -1,131 +1,23 @@
-"""scripts/gpu-first-run on a machine without a GPU: stand-ins for the programs.
-
-Needs Python's standard library only."""
-import contextlib
-import io
+"""scripts/gpu-first-run: what keeps it from beginning, a whole run, and what is wrong."""
 import json
 import os
 import re
-import signal
-import stat
-import subprocess
 import sys
 import tempfile
-import time
 import unittest
 from pathlib import Path
 from unittest import mock
 
-sys.dont_write_bytecode = True
-BENCH = Path(__file__).resolve().parents[2] / "bench" / "first_run"
-sys.path.insert(0, str(BENCH))
+# This module finds those of bench/first_run.
+from first_run_case import AGREES, BENCH, CHECKS, GPU, MACHINE, TOOL, FirstRunCase, check
 
 import cuda_tools
-import gpu_first_run
 import runner
 import stages
 from predicted import PREDICTED, WANTED
 
-GPU = {"name": "A GPU", "memory_bytes": 80_000_000_000, "compute_capability": "9.0"}
-MACHINE = {"processor": "A processor", "cores": 16, "program": "starling 0.1.0", "driver": "13",
-           "gpus": [GPU], "why_no_gpu": ""}
 
-
-def check(kind, what, **more):
-    return {"kind": kind, "device": "cuda", "what": what, "ok": True, "text": "", "problem": "",
-            **more}
-
-
-CHECKS = [check("ops", "loss"), check("games", "catch"), check("rollouts", "a net, twice")]
-BENCHES = {
-    "gpu-limits": {"copy": {"gb_s": 4000}, "up": {"us": 25}, "node": {"us": 1.25}},
-    "gpu-games": {"catch": {"ns": 0.5, "envs": 16384}},
-    "gpu-actors": {"f32": {"4096x5": {"steps_per_second": 12e6, "busy": 0.7}}},
-    "gpu-products": {"atari_f32": {"share": 0.6, "flops": 1e9, "whole_us": 100}},
-}
-
-# What it answers is in answers.json beside it.
-STARLING = """#!{python}
-import json, pathlib, sys
-answers = json.loads((pathlib.Path(__file__).parent / "answers.json").read_text())
-if "doctor" in sys.argv:
-    print(answers["doctor"])
-    sys.exit(answers["doctor_status"])
-run_dir = pathlib.Path(sys.argv[sys.argv.index("--run-dir") + 1])
-run_dir.mkdir()
-weights = answers["weights"][run_dir.name == "bits-2"].encode()
-(run_dir / "end.safetensors").write_bytes((2).to_bytes(8, "little") + b"{{}}" + weights)
-summary = {{"steps_per_second": 6e6, "mean_return": answers["mean_return"],
-           "bottleneck": "the host", "final_checkpoint": "end.safetensors"}}
-(run_dir / "summary.json").write_text(json.dumps(summary))
-(run_dir / "metrics.jsonl").write_text("".join(json.dumps(line) + "\\n" for line in [
-    {{"seconds": 1, "mean_return": None}},
-    {{"seconds": 5, "mean_return": answers["mean_return"]}}]))
-"""
-
-BENCH_PROGRAM = """#!{python}
-import json, pathlib, sys
-answers = json.loads((pathlib.Path(__file__).parent / "answers.json").read_text())
-name, path = sys.argv[1], pathlib.Path(sys.argv[sys.argv.index("--json") + 1])
-path.write_text(json.dumps({{"figures": {{name: answers["benches"][name]}}}}))
-"""
-
-TOOL = """#!{python}
-print('''{text}''')
-"""
-
-AGREES = "cuda        MinAtar net, twice  ok 4 gradients, the same bits"
-
-
-class FirstRunTest(unittest.TestCase):
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.root = Path(scratch.name)
-        self.out = self.root / "out"
-        self.bin = self.root / "bin"
-        self.bin.mkdir()
-        self.program("starling", STARLING)
-        self.program("starling-bench", BENCH_PROGRAM)
-        self.answer()
-        # Tools of the machine are not asked: the stand-ins of a test come first.
-        path = mock.patch.dict(os.environ, PATH=str(self.bin) + ":" + os.environ["PATH"])
-        path.start()
-        self.addCleanup(path.stop)
-
-    def program(self, name, source, **values):
-        path = self.bin / name
-        path.write_text(source.format(python=sys.executable, **values))
-        path.chmod(path.stat().st_mode | stat.S_IXUSR)
-
-    def answer(self, machine=None, checks=None, status=0, **more):
-        answers = {"doctor": json.dumps({"machine": machine or MACHINE,
-                                         "checks": CHECKS if checks is None else checks}),
-                   "doctor_status": status, "weights": ["same", "same"], "mean_return": 50.0,
-                   "benches": BENCHES}
-        (self.bin / "answers.json").write_text(json.dumps({**answers, **more}))
-
-    def main(self, *words, use=None):
-        """Returns the exit status, and what was written to standard output and standard error."""
-        out, err = io.StringIO(), io.StringIO()
-        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        before = {number: signal.getsignal(number) for number in numbers}
-        try:
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                status = gpu_first_run.main(["--out", str(self.out), *words], self.root, use)
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-        return status, out.getvalue(), err.getvalue()
-
-    def report(self):
-        return json.loads((self.out / "first-run.json").read_text())
-
-    def run_stage(self, run, limit_s=600):
-        """The entry of the report of one stage."""
-        self.main(use=[runner.Stage("a stage", limit_s, run)])
-        return self.report()["stages"][0]
-
+class FirstRunTest(FirstRunCase):
     # ---- What keeps it from beginning
 
     def test_without_a_gpu_it_says_so_and_ends_with_2(self):
@@ -318,114 +210,6 @@ class FirstRunTest(unittest.TestCase):
         self.assertIn("== b", out)
         self.assertIn("first-run.json lacks the last stages (No space left on device)", out)
         self.assertEqual(status, 1)
-
-    # ---- Time
-
-    def test_a_stage_is_cut_with_all_its_processes(self):
-        # The command ignores SIGTERM, has a child, and has printed a line.
-        child = f"{sys.executable} -c 'import time; time.sleep(600)'"
-
-        def hangs(run):
-            process = run.start("sh", "-c", f"trap '' TERM; echo begun; {child} & "
-                                f"echo $! > {self.root}/pid; wait")
-            give_up = time.monotonic() + 120
-            while not (self.root / "pid").exists() or not (self.root / "pid").read_text():
-                self.assertLess(time.monotonic(), give_up)
-                time.sleep(0.01)
-            run.deadline = time.monotonic()
-            run.finish(process)
-
-        with mock.patch.object(runner, "PATIENCE_S", 0.1):
-            self.main(use=[runner.Stage("hangs", 600, hangs),
-                           runner.Stage("next", 600, lambda run: runner.Result())])
-        first, second = self.report()["stages"]
-        self.assertEqual((first["status"], second["status"]), ("timed out", "ok"))
-        self.assertEqual((self.out / "hangs.out").read_text(), "begun\n")
-        self.assertFalse(is_running(int((self.root / "pid").read_text())))
-
-    def test_without_budget_the_rest_is_skipped(self):
-        status, _, _ = self.main("--budget", "1e-9")
-        self.assertEqual({entry["status"] for entry in self.report()["stages"]}, {"skipped"})
-        self.assertEqual(status, 1)
-
-    def test_the_report_is_whole_before_a_stage_ends(self):
-        seen = []
-
-        def looks(_):
-            seen.extend(self.report()["stages"])
-            return runner.Result()
-
-        self.main(use=[runner.Stage("first", 600, lambda run: runner.Result()),
-                       runner.Stage("looks", 600, looks)])
-        self.assertEqual([entry["status"] for entry in seen], ["ok", "running"])
-
-    def start(self, **more):
-        """Starts doctor's stage and one that lasts until it is ended, as a process, and waits for
-        the second."""
-        self.program("starling-bench", "#!{python}\nimport os, pathlib, time\n"
-                     "(pathlib.Path(__file__).parent / 'pid').write_text(str(os.getpid()))\n"
-                     "time.sleep(600)\n")
-        script = (f"import sys; sys.path.insert(0, {str(BENCH)!r})\n"
-                  "import gpu_first_run, stages, pathlib\n"
-                  "use = [stage for stage in stages.STAGES if stage.name in ('doctor', 'limits')]\n"
-                  f"sys.exit(gpu_first_run.main(['--out', {str(self.out)!r}], "
-                  f"pathlib.Path({str(self.root)!r}), use))\n")
-        process = subprocess.Popen([sys.executable, "-B", "-c", script], stdout=subprocess.PIPE,
-                                   text=True, **more)
-        self.addCleanup(process.stdout.close)
-        for line in process.stdout:
-            if "== limits" in line:
-                break
-        return process
-
-    def pid_of_bench(self):
-        give_up = time.monotonic() + 120
-        path = self.bin / "pid"
-        while not path.exists() or not path.read_text():
-            self.assertLess(time.monotonic(), give_up)
-            time.sleep(0.01)
-        return int(path.read_text())
-
-    def test_killed_it_leaves_no_command_behind(self):
-        process = self.start()
-        pid = self.pid_of_bench()
-        process.kill()
-        process.wait()
-        self.assertFalse(is_running(pid))
-        self.assertEqual([entry["status"] for entry in self.report()["stages"]], ["ok", "running"])
-
-    def test_nohup_stays_nohup(self):
-        process = self.start(
-            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
-        process.send_signal(signal.SIGHUP)
-        os.kill(self.pid_of_bench(), signal.SIGKILL)
-        process.wait()
-        self.assertEqual(process.returncode, 1)  # of the stage
-        self.assertEqual([entry["status"] for entry in self.report()["stages"]], ["ok", "failed"])
-        self.assertIn("was killed by SIGKILL", self.report()["stages"][1]["why"])
-
-    def test_a_signal_ends_it_and_keeps_the_report(self):
-        process = self.start()
-        process.send_signal(signal.SIGTERM)
-        rest = process.stdout.read()
-        process.wait()
-        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
-        self.assertIn("first-run.json has what was done", rest)
-        self.assertEqual([entry["status"] for entry in self.report()["stages"]],
-                         ["ok", "interrupted"])
-
-
-def is_running(pid):
-    """Whether the process is there and is no zombie; a killed one may take a moment to go."""
-    for _ in range(600):
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-        except (FileNotFoundError, ProcessLookupError):
-            return False
-        if state == "Z":
-            return False
-        time.sleep(0.01)
-    return True
 
 
 if __name__ == "__main__":

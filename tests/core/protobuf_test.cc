@@ -1,4 +1,4 @@
-// The bytes of the examples of protobuf.dev, "Encoding", and of what they leave out.
+// The examples of protobuf.dev, "Encoding", byte by byte; and negative integers and floats.
 #include "core/protobuf.h"
 
 #include <gtest/gtest.h>

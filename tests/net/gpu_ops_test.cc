@@ -124,8 +124,8 @@ TEST(GpuHeadsTest, APolicyOfFewChoicesAndTheValueAreOneKernel) {
   EXPECT_THAT(kernels(18), ElementsAre(Gt(1), Gt(2), Gt(1)));
 }
 
-// One cell, and threads for 127 more, whose pictures would lie behind the only one: in memory that
-// nobody may read.
+// One cell, in a loop that could take 128. Behind the only picture lies memory that is closed: to
+// read there ends the program.
 TEST(GpuDirectConvTest, ReadsNothingBehindItsInput) {
   const ConvShape shape{.height = 32,
                         .width = 32,

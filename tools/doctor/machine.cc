@@ -96,7 +96,6 @@ std::string Gymnasium(const std::string& python) {
   if (python.empty()) return "";
   std::vector<fs::path> roots = {fs::path(python).parent_path().parent_path()};
   if (roots[0] == "/usr") {
-    roots.emplace_back("/usr/local");
     if (const char* home = std::getenv("HOME")) roots.push_back(fs::path(home) / ".local");
   }
   for (const fs::path& root : roots) {

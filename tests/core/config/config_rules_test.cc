@@ -137,7 +137,7 @@ TEST(ConfigRules, AutoIsAGpuThatTheEnvironmentsFill) {
 }
 
 TEST(ConfigRules, AutoIsAGpuThatTheRunNeeds) {
-  GpuSearch one;
+  GpuSearch one, none;
   one.gpus = {{.name = "A GPU"}};
   Config games = On(DeviceChoice::kAuto), tf32 = games;
   games.actors.env_device = DeviceChoice::kCuda;
@@ -146,7 +146,10 @@ TEST(ConfigRules, AutoIsAGpuThatTheRunNeeds) {
     const BackendChoice choice = ChooseBackend(config, one);
     EXPECT_TRUE(choice.gpu);
     EXPECT_EQ(choice.why, "this run needs a GPU: computing on it");
+    EXPECT_FALSE(ChooseBackend(config, none).gpu);
+    EXPECT_TRUE(ChooseBackend(config, none).wished);
   }
+  EXPECT_FALSE(ChooseBackend(On(DeviceChoice::kAuto), none).wished);
 }
 
 TEST(ConfigRules, AContradictionNamesItsFirstKeyAndCanBeMended) {

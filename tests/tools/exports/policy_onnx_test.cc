@@ -160,7 +160,7 @@ class PolicyOnnxTest : public ::testing::TestWithParam<Case> {
 
   float Uniform(float low, float high) { return low + (high - low) * random_.Uniform(); }
 
-  // As after some training: biases, and sums of what was observed.
+  // Biases are not zero, and running sums hold a mean and a deviation, as after some training.
   void MakeWeights() {
     weights_ = net::InitialParameters(layout_, 1, Initialisation::kFanIn);
     for (const net::Parameter& p : layout_.parameters()) {
@@ -175,7 +175,7 @@ class PolicyOnnxTest : public ::testing::TestWithParam<Case> {
         continue;
       }
       for (float& weight : at) weight += Uniform(-0.1f, 0.1f);
-      if (p.name.ends_with(".log_std")) at[0] = 11, at[1] = -12;  // beyond what counts
+      if (p.name.ends_with(".log_std")) at[0] = 11, at[1] = -12;  // beyond kMostLogDeviation
     }
   }
 
