@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "actors/model_spec.h"
 #include "actors/rollout.h"
 #include "actors/train.h"
 #include "core/config/config_rules.h"

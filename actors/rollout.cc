@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "actors/model_spec.h"
 #include "actors/staged_net.h"
 #include "core/array_fields.h"
 #include "core/bfloat16.h"
@@ -13,20 +14,6 @@
 #include "core/instructions.h"
 
 namespace starling::actors {
-
-net::ModelSpec ModelSpecOf(const Config& config, const envs::EnvSpec& env) {
-  return {.kind = config.net.kind,
-          .hidden = config.net.hidden,
-          .height = env.height,
-          .width = env.width,
-          .channels = env.channels,
-          .actions = env.actions,
-          .layers = config.net.layers,
-          .critic = config.net.critic,
-          .deviation = config.net.deviation,
-          .entries = env.entries,
-          .entry_layers = config.net.entries};
-}
 
 namespace {
 

@@ -45,9 +45,6 @@
 
 namespace starling::actors {
 
-// The net of a configuration, for actors, the evaluator and the initial weights.
-net::ModelSpec ModelSpecOf(const Config& config, const envs::EnvSpec& env);
-
 // Episodes since the last report.
 struct RolloutEpisodes {
   std::vector<envs::EpisodeEnd> ended;  // the newest of each group, at most envs::kKeptEpisodes

@@ -15,7 +15,7 @@
 #include "core/text.h"
 #include "learner/apply/lanes.h"
 #include "learner/apply/optimizer.h"
-#include "results/trained.h"
+#include "results/initial_net.h"
 #include "wire/snapshot.h"
 
 namespace starling::bench {

@@ -96,5 +96,6 @@ Result MeasureGpuProducts(const Site& site);
 Result MeasureGpuTraining(const Site& site);
 Result MeasureLadder(const Site& site);
 Result MeasureEnvs(const Site& site);
+Result MeasurePolicy(const Site& site);
 
 }  // namespace starling::bench

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "actors/model_spec.h"
 #include "actors/rollout.h"
 #include "bench/actor_speed.h"
 #include "bench/figure.h"

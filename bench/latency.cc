@@ -19,7 +19,7 @@
 #include "core/file_descriptor.h"
 #include "core/text.h"
 #include "learner/learner.h"
-#include "results/trained.h"
+#include "results/initial_net.h"
 #include "wire/runtime_dir.h"
 
 namespace starling::bench {

@@ -142,7 +142,7 @@ class EngineRun {
                  .slice = {.begin = 0, .size = kWeights},
                  .exact = true}),
         keeper_(
-            config_, layout_, dir_, "", 0, [] {}, clock_) {
+            config_, layout_, dir_, start_, [] {}, clock_) {
     keeper_.Save(engine_.ContentOf(start_.state));
     for (std::uint32_t slot = 0; slot < kLongActors; ++slot) engine_.Join(slot);
     engine_.Open();

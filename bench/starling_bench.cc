@@ -64,6 +64,7 @@ constexpr Figure kFigures[] = {
     {"gpu-training", MeasureGpuTraining},
     {"ladder", MeasureLadder},
     {"envs", MeasureEnvs},
+    {"policy", MeasurePolicy},
 };
 
 constexpr std::string_view kGpu = "gpu";  // names all figures that begin with it

@@ -5,7 +5,7 @@
 
 #include <span>
 
-#include "actors/rollout.h"
+#include "actors/model_spec.h"
 #include "bench/figure.h"
 #include "bench/training_run.h"
 #include "bench/watched_backend.h"

@@ -19,8 +19,8 @@
 #include "bench/stats.h"
 #include "bench/training_run.h"
 #include "core/text.h"
+#include "results/initial_net.h"
 #include "results/run_record.h"
-#include "results/trained.h"
 #include "tools/report/groups.h"
 
 namespace starling::bench {

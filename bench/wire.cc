@@ -10,7 +10,7 @@
 #include "bench/stats.h"
 #include "core/clock.h"
 #include "core/config/config.h"
-#include "results/trained.h"
+#include "results/initial_net.h"
 #include "wire/codec.h"
 #include "wire/snapshot.h"
 #include "wire/socket.h"

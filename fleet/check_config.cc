@@ -14,6 +14,7 @@
 #include "core/process.h"
 #include "envs/registry.h"
 #include "monitor/http/status_server.h"
+#include "results/initial_net.h"
 #include "results/trained.h"
 #include "wire/endpoint.h"
 #include "wire/keys.h"

@@ -17,6 +17,7 @@
 #include "core/tensorboard.h"
 #include "learner/storage/checkpoint.h"
 #include "results/eval_results.h"
+#include "results/initial_net.h"
 #include "results/trained.h"
 #include "wire/runtime_dir.h"
 #include "wire/slices.h"
@@ -42,7 +43,8 @@ class EvalProcess {
       : options_(options),
         clock_(clock),
         config_(LoadRun(options.run_dir)),
-        layout_(results::LayoutOf(config_)),
+        net_(results::InitialNetToResume(config_)),
+        layout_(net_.layout),
         slices_(
             wire::CutIntoSlices(layout_.size(), static_cast<std::size_t>(config_.learner.shards))),
         root_(wire::RuntimeRoot(config_.wire.runtime_dir)),
@@ -127,6 +129,7 @@ class EvalProcess {
     taken.steps = meta.steps;
     taken.layout = layout_;
     taken.config = ToToml(config_);
+    taken.spaces = net_.spaces;
     taken.counters = "{}";
     return taken;
   }
@@ -179,7 +182,8 @@ class EvalProcess {
   const EvalProcessOptions& options_;
   const Clock& clock_;
   const Config config_;
-  const net::ParameterLayout layout_;
+  const learner::InitialNet net_;  // without weights
+  const net::ParameterLayout& layout_;
   const std::vector<wire::Slice> slices_;
   const std::filesystem::path root_;
   results::EvalResults results_;

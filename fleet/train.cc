@@ -21,9 +21,9 @@
 #include "learner/storage/start.h"
 #include "monitor/console.h"
 #include "results/eval_results.h"
+#include "results/initial_net.h"
 #include "results/run_dir.h"
 #include "results/summary.h"
-#include "results/trained.h"
 #include "wire/runtime_dir.h"
 
 namespace starling::fleet {

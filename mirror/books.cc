@@ -27,8 +27,7 @@ Books::Books(const Config& config, const net::ParameterLayout& layout, const Hel
       engine_(engine),
       clock_(clock),
       keeper_(
-          config, layout, run.dir, start.checkpoint, start.state.version,
-          [this] { written_.Notify(); }, clock),
+          config, layout, run.dir, start, [this] { written_.Notify(); }, clock),
       reporter_(config, run.dir, engine, std::move(sinks), clock, steady_clock) {}
 
 void Books::SaveLast(learner::CheckpointContent content, const learner::LoopTimes& times) {

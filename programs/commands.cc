@@ -117,9 +117,17 @@ void AddExport(CLI::App& app, exports::ExportOptions& options) {
       ->required()
       ->transform(IsPath());
   AddSet(command, options.overrides, "env.key=value, over the run's");
-  command.add_option("--onnx", options.onnx, "the ONNX file to write")
-      ->required()
+  command.add_option("--onnx", options.onnx, "an ONNX file to write")->transform(IsPath());
+  command
+      .add_option("--safetensors", options.safetensors,
+                  "a file of safetensors to write as PyTorch takes it, with a Python module beside "
+                  "it that loads it")
       ->transform(IsPath());
+  command.callback([&options] {
+    if (options.onnx.empty() && options.safetensors.empty()) {
+      throw CLI::RequiredError("--onnx FILE or --safetensors FILE");
+    }
+  });
 }
 
 void AddSweep(CLI::App& app, sweep::SweepOptions& options) {

@@ -15,9 +15,9 @@
 #include "fleet/endings.h"
 #include "programs/checks.h"
 #include "results/eval_results.h"
+#include "results/initial_net.h"
 #include "results/run_dir.h"
 #include "results/summary.h"
-#include "results/trained.h"
 
 namespace starling::programs {
 

@@ -21,6 +21,7 @@
 #include "learner/shards/shard.h"
 #include "programs/checks.h"
 #include "programs/run_by_hand.h"
+#include "results/initial_net.h"
 #include "results/trained.h"
 #include "wire/runtime_dir.h"
 

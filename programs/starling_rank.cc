@@ -28,6 +28,7 @@
 #include "mirror/rank.h"
 #include "programs/checks.h"
 #include "programs/run_by_hand.h"
+#include "results/initial_net.h"
 #include "results/trained.h"
 
 namespace {

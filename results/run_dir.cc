@@ -22,7 +22,7 @@
 #include "learner/run_status.h"
 #include "learner/storage/checkpoint.h"
 #include "learner/storage/terms.h"
-#include "results/trained.h"
+#include "results/initial_net.h"
 
 namespace starling::results {
 namespace {

@@ -2,47 +2,22 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <stdexcept>
 #include <utility>
 
+#include "actors/model_spec.h"
 #include "actors/normalizer.h"
-#include "actors/rollout.h"
 #include "core/error.h"
-#include "core/instructions.h"
 #include "core/log.h"
-#include "core/text.h"
 #include "envs/bridge/bridge.h"
 #include "envs/registry.h"
-#include "learner/storage/journal_reader.h"
-#include "learner/storage/start.h"
+#include "envs/spaces.h"
+#include "learner/storage/same_numbers.h"
 #include "net/model.h"
 #include "net/part.h"
 
 namespace starling::results {
 namespace {
-
-// "conv1.weight (3, 3, 4, 16)"
-std::string Describe(const std::vector<net::Parameter>& parameters, std::size_t at) {
-  if (at >= parameters.size()) return "nothing more";
-  const net::Parameter& parameter = parameters[at];
-  std::string shape;
-  for (const std::int64_t size : parameter.shape) {
-    shape += fmt::format("{}{}", shape.empty() ? "" : ", ", size);
-  }
-  return fmt::format("{} ({})", parameter.name, shape);
-}
-
-// Returns the first parameter that differs between two layouts, in both.
-std::string Difference(const net::ParameterLayout& theirs, const net::ParameterLayout& ours) {
-  const auto& a = theirs.parameters();
-  const auto& b = ours.parameters();
-  const auto same = [](const net::Parameter& x, const net::Parameter& y) {
-    return x.name == y.name && x.shape == y.shape;
-  };
-  const auto differ = std::ranges::mismatch(a, b, same);
-  const auto at = static_cast<std::size_t>(differ.in1 - a.begin());
-  return fmt::format("{} where this configuration's has {}", Describe(a, at), Describe(b, at));
-}
 
 // The place of a plug-in is part of a run's configuration, and plug-ins move.
 void CheckPluginIsThere(const std::string& env) {
@@ -87,78 +62,7 @@ void CheckSums(const Config& config, const net::ParameterLayout& layout) {
   check("wire.gradient", config.wire.gradient);
 }
 
-}  // namespace
-
-net::ParameterLayout LayoutOf(const Config& config) {
-  const auto backend = net::MakeReferenceBackend<float>();  // computes nothing
-  const envs::EnvSpec env = envs::SpecOf(config.env);
-  CheckDeviations(config, env.actions);
-  const net::ModelSpec spec = actors::ModelSpecOf(config, env);
-  CheckShuffle(config, spec);
-  net::CutIntoStages(spec, static_cast<int>(config.net.stages));  // throws if it cannot be cut
-  net::ParameterLayout layout = net::MakeModel<float>(spec, *backend, {})->layout();
-  layout = actors::WithSums(std::move(layout), config, env);
-  CheckSums(config, layout);
-  return layout;
-}
-
-std::string WhyNotExact(const Config& config) {
-  if (config.checkpoint.exact == Exactness::kFalse) return "checkpoint.exact = false";
-  if (config.learner.apply == ApplyMode::kHogwild) return "learner.apply = \"hogwild\"";
-  return envs::WhyNotSaved(config.env);
-}
-
-std::string WhyNotReplayed(const Config& config) {
-  if (config.learner.apply == ApplyMode::kHogwild) {
-    return "its weights were applied by learner.apply = \"hogwild\", whose threads overwrite each "
-           "other in an order that no journal holds";
-  }
-  if (config.learner.shards > 1) {
-    return fmt::format(
-        "learner.shards = {}, and an actor's slices of the weights may be of different versions, "
-        "which the journal does not hold",
-        config.learner.shards);
-  }
-  if (envs::IsForeign(config.env.name)) {
-    return fmt::format(
-        "the random numbers of {} are not Starling's; only bundled envs can be "
-        "replayed",
-        config.env.name);
-  }
-  const Instructions asked = config.actors.instructions;
-  if (config.actors.backend != DeviceChoice::kCuda && !Runs(asked)) {
-    return fmt::format("its actors computed with actors.instructions = \"{}\", and {}",
-                       NameOf(asked), WhyNotRun(asked));
-  }
-  return "";
-}
-
-std::string WayToACheckpoint(const std::filesystem::path& run_dir) {
-  const Config config = LoadConfig(run_dir / "config.toml");
-  if (config.checkpoint.exact == Exactness::kFalse || !WhyNotReplayed(config).empty()) return "";
-  const std::filesystem::path journal = run_dir / "journal";
-  try {
-    const bool whole = learner::LineOf(journal).front().header.after.offset == 0;
-    if (!whole || learner::TailOf(journal, {}).updates == 0) return "";
-  } catch (const std::runtime_error&) {
-    return "";
-  }
-  return fmt::format("; its journal may make one: starling replay {} --from-checkpoint --write",
-                     ShellQuoted(run_dir.string()));
-}
-
-learner::InitialNet InitialNetOf(const Config& config) {
-  learner::InitialNet net = InitialNetToResume(config);
-  net.initial = config.run.init_from.empty()
-                    ? net::InitialParameters(net.layout, config.run.seed, config.net.init,
-                                             config.net.deviation_init)
-                    : LoadFirstWeights(config).checkpoint.weights;
-  return net;
-}
-
-learner::InitialNet InitialNetToResume(const Config& config) { return {LayoutOf(config), {}}; }
-
-FoundCheckpoint FindCheckpoint(const std::filesystem::path& target) {
+FoundCheckpoint Find(const std::filesystem::path& target) {
   if (std::filesystem::is_regular_file(target) || learner::HoldsCheckpointParts(target)) {
     try {
       return {target, learner::ReadCheckpoint(target)};
@@ -178,39 +82,86 @@ FoundCheckpoint FindCheckpoint(const std::filesystem::path& target) {
   return {last.path, *std::move(last.checkpoint)};
 }
 
-Trained LoadTrained(const std::filesystem::path& target,
-                    const std::vector<std::string>& overrides) {
-  auto [path, checkpoint] = FindCheckpoint(target);
-  if (path != target) LogInfo("taking {}", path.string());
-  Config config =
-      ParseConfig(checkpoint.config, "the configuration in " + path.string(), overrides);
-  CheckPluginIsThere(config.env.name);
-  learner::CheckSameNumbers(config, checkpoint, path.string());
-  if (LayoutOf(config).fingerprint() != checkpoint.layout.fingerprint()) {
-    throw UserError(overrides.empty()
-                        ? target.string() +
-                              " holds another net than its configuration describes: "
-                              "was it written by another version of Starling?"
-                        : target.string() +
-                              " holds a net for another environment than that of --set");
-  }
-  return {std::move(config), std::move(checkpoint)};
+// Throws UserError unless `found` holds a net of this configuration for `env`.
+void CheckHolds(const FoundCheckpoint& found, const Config& config, const envs::EnvSpec& env,
+                bool other_settings) {
+  if (LayoutOf(config, env).fingerprint() == found.checkpoint.layout.fingerprint()) return;
+  throw UserError(found.path.string() +
+                  (other_settings ? " holds a net for another environment than that of --set"
+                                  : " holds another net than its configuration describes: was it "
+                                    "written by another version of Starling?"));
 }
 
-FoundCheckpoint LoadFirstWeights(const Config& config) {
-  FoundCheckpoint found = FindCheckpoint(config.run.init_from);
+Config ConfigIn(const FoundCheckpoint& found, const std::vector<std::string>& overrides) {
+  Config config = ParseConfig(found.checkpoint.config,
+                              "the configuration in " + found.path.string(), overrides);
   learner::CheckSameNumbers(config, found.checkpoint, found.path.string());
-  const net::ParameterLayout ours = LayoutOf(config);
-  if (found.checkpoint.layout.fingerprint() != ours.fingerprint()) {
-    throw UserError(fmt::format("{} cannot be started from: its net has {}", found.path.string(),
-                                Difference(found.checkpoint.layout, ours)));
-  }
+  return config;
+}
+
+envs::EnvSpec AskEnv(const Config& config) {
+  CheckPluginIsThere(config.env.name);
+  return envs::SpecOf(config.env);
+}
+
+FoundCheckpoint FindAndSay(const std::filesystem::path& target) {
+  FoundCheckpoint found = FindCheckpoint(target);
+  if (found.path != target) LogInfo("taking {}", found.path.string());
   return found;
 }
 
-void ResolveInitFrom(Config& config) {
-  if (config.run.init_from.empty()) return;
-  config.run.init_from = std::filesystem::canonical(LoadFirstWeights(config).path);
+}  // namespace
+
+net::ParameterLayout LayoutOf(const Config& config, const envs::EnvSpec& env) {
+  const auto backend = net::MakeReferenceBackend<float>();  // computes nothing
+  CheckDeviations(config, env.actions);
+  const net::ModelSpec spec = actors::ModelSpecOf(config, env);
+  CheckShuffle(config, spec);
+  net::CutIntoStages(spec, static_cast<int>(config.net.stages));  // throws if it cannot be cut
+  net::ParameterLayout layout = net::MakeModel<float>(spec, *backend, {})->layout();
+  layout = actors::WithSums(std::move(layout), config, env);
+  CheckSums(config, layout);
+  return layout;
+}
+
+net::ParameterLayout LayoutOf(const Config& config) {
+  return LayoutOf(config, envs::SpecOf(config.env));
+}
+
+FoundCheckpoint FindCheckpoint(const std::filesystem::path& target) {
+  if (target.empty()) throw UserError("the path of the run directory or checkpoint is empty");
+  try {
+    return Find(target);
+  } catch (const std::filesystem::filesystem_error& error) {
+    throw UserError(fmt::format("{} cannot be read: {}", target.string(), error.code().message()));
+  }
+}
+
+Trained LoadTrained(const std::filesystem::path& target,
+                    const std::vector<std::string>& overrides) {
+  FoundCheckpoint found = FindAndSay(target);
+  Config config = ConfigIn(found, overrides);
+  CheckHolds(found, config, AskEnv(config), !overrides.empty());
+  return {std::move(config), std::move(found.checkpoint)};
+}
+
+TrainedPolicy LoadPolicy(const std::filesystem::path& target,
+                         const std::vector<std::string>& overrides) {
+  FoundCheckpoint found = FindAndSay(target);
+  Config config = ConfigIn(found, overrides);
+  const std::string& spaces = found.checkpoint.spaces;
+  envs::EnvSpec env;
+  if (spaces.empty() || !overrides.empty()) {
+    env = AskEnv(config);
+  } else {
+    try {
+      env = envs::ReadSpaces(spaces, config.env);
+    } catch (const std::runtime_error& error) {
+      throw UserError(found.path.string() + ": " + error.what());
+    }
+  }
+  CheckHolds(found, config, env, !overrides.empty());
+  return {std::move(config), std::move(env), std::move(found.checkpoint)};
 }
 
 }  // namespace starling::results

@@ -1,5 +1,5 @@
-// The net of a configuration: its parameter layout and first weights; and the trained net of a run
-// directory or a checkpoint.
+// The parameter layout of a configuration's net, and the trained net of a run directory or a
+// checkpoint.
 #pragma once
 
 #include <filesystem>
@@ -7,29 +7,16 @@
 #include <vector>
 
 #include "core/config/config.h"
+#include "envs/env.h"
 #include "learner/storage/checkpoint.h"
-#include "learner/storage/start.h"
+#include "net/parameters.h"
 
 namespace starling::results {
 
-// Throws UserError if the environment is unknown or [net] does not fit it.
+// The layout of config's net on `env`, with running sums. Throws UserError if [net] does not fit.
+net::ParameterLayout LayoutOf(const Config& config, const envs::EnvSpec& env);
+// The same on config's env. Throws UserError also if that is unknown.
 net::ParameterLayout LayoutOf(const Config& config);
-// Takes the first weights from run.init_from, or draws them from run.seed: seconds for wide layers.
-// Throws UserError as LoadFirstWeights.
-learner::InitialNet InitialNetOf(const Config& config);
-// The same without first weights, for a resumed run.
-learner::InitialNet InitialNetToResume(const Config& config);
-
-// Returns why a run of this configuration does not go on from its checkpoints to the same bits
-// (checkpoint.exact), or "" if it does. Throws UserError if the environment is unknown.
-std::string WhyNotExact(const Config& config);
-
-// Returns why no run of this configuration can be replayed, or "".
-std::string WhyNotReplayed(const Config& config);
-
-// Returns "; its journal may make one: starling replay RUN --from-checkpoint --write" for a run
-// without a good checkpoint, or "" if it cannot be redone from its beginning. Throws as LoadConfig.
-std::string WayToACheckpoint(const std::filesystem::path& run_dir);
 
 struct FoundCheckpoint {
   std::filesystem::path path;
@@ -37,7 +24,7 @@ struct FoundCheckpoint {
 };
 
 // Returns `target` if it is a checkpoint, or the newest good checkpoint of the run directory
-// `target`. Throws UserError if it is neither, or damaged.
+// `target`. Throws UserError if it is neither, damaged, or cannot be read.
 FoundCheckpoint FindCheckpoint(const std::filesystem::path& target);
 
 struct Trained {
@@ -51,12 +38,15 @@ struct Trained {
 Trained LoadTrained(const std::filesystem::path& target,
                     const std::vector<std::string>& overrides = {});
 
-// Returns the checkpoint of run.init_from: the first weights of a new run. Throws UserError with
-// one sentence if there is none, or if its net is not this configuration's, or has learnt from
-// other numbers.
-FoundCheckpoint LoadFirstWeights(const Config& config);
-// Turns run.init_from, if it is set, into the absolute path of one checkpoint. A run directory
-// named there may get newer checkpoints later. Throws as LoadFirstWeights.
-void ResolveInitFrom(Config& config);
+struct TrainedPolicy {
+  Config config;      // of the run
+  envs::EnvSpec env;  // what its environment shows and takes
+  learner::Checkpoint checkpoint;
+};
+
+// The same, to act where the environment need not be: without overrides its spaces are read from
+// the checkpoint. One of an older program holds none, and its environment is asked.
+TrainedPolicy LoadPolicy(const std::filesystem::path& target,
+                         const std::vector<std::string>& overrides = {});
 
 }  // namespace starling::results

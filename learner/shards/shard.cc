@@ -301,11 +301,11 @@ void Shard::WriteFinalCheckpointIfApplied() {
             .optimizer_state = std::move(now.state)});
 }
 
-// Counters, steps and journal are in the part of shard 0.
+// Counters, steps, journal and spaces are in the part of shard 0.
 void Shard::SavePart(TrainingState state) {
   const std::uint64_t version = state.version;
   const auto part =
-      std::make_shared<Checkpoint>(CheckpointOf(config_, layout_, {.state = std::move(state)}));
+      std::make_shared<Checkpoint>(CheckpointOf(config_, layout_, "", {.state = std::move(state)}));
   if (checkpoints_.Submit({.checkpoint = part})) return;
   Send({.version = version}, wire::ShardSaved{"the disk is slower than checkpoint.every_steps"});
 }

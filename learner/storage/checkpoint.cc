@@ -140,6 +140,7 @@ std::map<std::string, std::string> MetadataOf(const Checkpoint& checkpoint,
       {"journal_whole", checkpoint.journal_whole ? "1" : "0"},
       {"fingerprint", fmt::format("{:016x}", checkpoint.layout.fingerprint())},
       {"config", checkpoint.config},
+      {"spaces", checkpoint.spaces},
       {"counters", checkpoint.counters},
   };
 }
@@ -169,6 +170,7 @@ Checkpoint FromMetadata(const Metadata& metadata, const std::string& path,
       !metadata.Has("journal_whole") || metadata.Number("journal_whole") == 1;
   checkpoint.slot_names = Split(metadata.Text("optimizer_slots"));
   checkpoint.config = metadata.Text("config");
+  if (metadata.Has("spaces")) checkpoint.spaces = metadata.Text("spaces");
   checkpoint.counters = metadata.Text("counters");
   return checkpoint;
 }

@@ -63,6 +63,7 @@ struct Checkpoint : TrainingState {
   net::ParameterLayout layout;
   std::vector<std::string> slot_names;  // "square_avg"
   std::string config;                   // of the run, TOML
+  std::string spaces;                   // InitialNet's; "" in those of older programs
   std::string counters;
   std::optional<ActorStates> actors{};  // at a cut; in a file of their own
 };

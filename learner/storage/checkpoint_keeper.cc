@@ -9,7 +9,6 @@
 #include "core/log.h"
 #include "core/room.h"
 #include "core/text.h"
-#include "learner/storage/start.h"
 
 namespace starling::learner {
 namespace {
@@ -19,18 +18,18 @@ constexpr std::ptrdiff_t kMaxUnsaved = 2;  // checkpoints whose parts are being 
 }  // namespace
 
 CheckpointKeeper::CheckpointKeeper(const Config& config, const net::ParameterLayout& layout,
-                                   const std::filesystem::path& run_dir, std::string newest,
-                                   std::uint64_t version, std::function<void()> on_result,
-                                   const Clock& clock)
+                                   const std::filesystem::path& run_dir, const Start& start,
+                                   std::function<void()> on_result, const Clock& clock)
     : config_(config),
       layout_(layout),
+      spaces_(start.spaces),
       clock_(clock),
       writer_(run_dir / "checkpoints",
               {.checkpoints = static_cast<std::size_t>(config.checkpoint.keep),
                .journal_bytes = config.journal.max_bytes()},
               std::move(on_result), {0, static_cast<std::size_t>(config.learner.shards)}),
-      newest_(std::move(newest)),
-      newest_version_(version) {}
+      newest_(start.checkpoint),
+      newest_version_(start.state.version) {}
 
 void CheckpointKeeper::Save(CheckpointContent content) {
   // 1. A learner of one process writes at once.
@@ -81,7 +80,7 @@ CheckpointWriter::Job CheckpointKeeper::Begin(CheckpointContent content) {
   newest_begun_ = content.state.version;
   lacks_room_ = false;
   JournalSync sync = std::move(content.journal_sync);
-  return {std::make_shared<Checkpoint>(CheckpointOf(config_, layout_, std::move(content))),
+  return {std::make_shared<Checkpoint>(CheckpointOf(config_, layout_, spaces_, std::move(content))),
           std::move(sync)};
 }
 

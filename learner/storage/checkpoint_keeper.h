@@ -19,6 +19,7 @@
 #include "core/log.h"
 #include "learner/apply/applier.h"
 #include "learner/storage/checkpoint.h"
+#include "learner/storage/start.h"
 #include "net/parameters.h"
 
 namespace starling::learner {
@@ -29,10 +30,9 @@ class CheckpointKeeper {
   // is missing, "" if all are written, else the first error.
   using PartsOf = std::function<std::optional<std::string>(std::uint64_t version)>;
 
-  // `newest`, `version`: the checkpoint that the run resumes from, relative to `run_dir`; "" and 0
-  // if it is new. The writer's thread calls `on_result`. The references must outlive the keeper.
+  // The writer's thread calls `on_result`. `config`, `layout` and `clock` must outlive the keeper.
   CheckpointKeeper(const Config& config, const net::ParameterLayout& layout,
-                   const std::filesystem::path& run_dir, std::string newest, std::uint64_t version,
+                   const std::filesystem::path& run_dir, const Start& start,
                    std::function<void()> on_result, const Clock& clock);
 
   // For a learner of several processes. REQUIRES: called before the first Save of a slice.
@@ -88,6 +88,7 @@ class CheckpointKeeper {
 
   const Config& config_;
   const net::ParameterLayout& layout_;
+  const std::string spaces_;
   const Clock& clock_;
   CheckpointWriter writer_;
   PartsOf parts_;

@@ -17,6 +17,7 @@
 #include "learner/apply/optimizer.h"
 #include "learner/run_status.h"
 #include "learner/storage/journal_reader.h"
+#include "learner/storage/same_numbers.h"
 #include "learner/storage/terms.h"
 
 namespace starling::learner {
@@ -140,13 +141,14 @@ std::uint32_t ClaimOrWait(const std::filesystem::path& dir, CheckpointId from,
 }  // namespace
 
 Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout,
-                        CheckpointContent content) {
+                        std::string spaces, CheckpointContent content) {
   Checkpoint checkpoint{std::move(content.state),
                         content.journal,
                         content.journal_whole,
                         layout,
                         MakeOptimizerSpec(config.optimizer).slots,
                         ToToml(config),
+                        std::move(spaces),
                         std::move(content.counters),
                         std::move(content.actors)};
   while (checkpoint.optimizer_state.size() < checkpoint.slot_names.size()) {
@@ -166,19 +168,6 @@ std::string MissedByMetrics(const std::filesystem::path& run_dir, std::uint64_t 
 bool EndedAt(const std::filesystem::path& run_dir, std::uint64_t version) {
   const auto last = LastReport(run_dir);
   return last && last->phase == "done" && last->version == version;
-}
-
-void CheckSameNumbers(const Config& config, const Checkpoint& from, const std::string& path) {
-  const EnvConfig theirs = ParseConfig(from.config, "the configuration in " + path).env;
-  const auto check = [&](const char* key, bool ours, bool learnt) {
-    if (ours == learnt) return;
-    throw UserError(fmt::format("{} = {}: {} holds a net that has learnt with {}; set it so", key,
-                                ours, path, learnt),
-                    key);
-  };
-  check("env.normalize_observations", config.env.normalize_observations,
-        theirs.normalize_observations);
-  check("env.normalize_rewards", config.env.normalize_rewards, theirs.normalize_rewards);
 }
 
 void CheckStart(const Config& config, const InitialNet& net, const std::filesystem::path& run_dir,
@@ -204,6 +193,7 @@ Start FindStart(const Config& config, const InitialNet& net, const std::filesyst
   const auto dir = run_dir / "checkpoints";
   if (!resume) {
     Start start;
+    start.spaces = net.spaces;
     start.state.weights = net.initial;
     start.state.term = ClaimTerm(dir, std::nullopt);
     return start;
@@ -212,6 +202,7 @@ Start FindStart(const Config& config, const InitialNet& net, const std::filesyst
   for (const std::string& why : last.rejected) LogWarn("{}", why);
   const bool whole = last.checkpoint->journal_whole;
   Start start = FromCheckpoint(config, *std::move(last.checkpoint), last.path);
+  start.spaces = net.spaces;
   const std::string lost = WhatIsLost(run_dir, start, whole);
   const bool again = ranks_restart && start.actors;
   if (again) start.reached = Reached(run_dir, start);

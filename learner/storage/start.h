@@ -22,20 +22,23 @@ namespace starling::learner {
 struct InitialNet {
   net::ParameterLayout layout;
   std::vector<float> initial;
+  std::string spaces{};  // of its environment, for those who read its checkpoints; opaque here
 };
 
 struct Start {
-  TrainingState state;
-  Counters counters;
+  TrainingState state{};
+  Counters counters{};
   JournalPosition journal{};  // where it goes on; nowhere: a new one
-  std::string checkpoint;     // the one resumed from, relative to the run directory; "" if none
+  std::string checkpoint{};   // the one resumed from, relative to the run directory; "" if none
+  std::string spaces{};       // InitialNet's
   std::optional<ActorStates> actors{};  // if that is a cut
   std::uint64_t reached = 0;            // version that ranks have to come to again
 };
 
-// Returns `content` as a checkpoint. An empty optimizer state becomes zeros.
+// Returns `content` as a checkpoint, with `spaces` of InitialNet. An empty optimizer state becomes
+// zeros.
 Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout,
-                        CheckpointContent content);
+                        std::string spaces, CheckpointContent content);
 
 // Compares the newest report of the last learner in metrics.jsonl with the version up to which the
 // run is known: a journal cannot know that its end is gone. Returns "at least 3 updates:
@@ -53,11 +56,6 @@ class NoGoodCheckpoint : public UserError {
 class GaveUp : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-
-// Throws UserError if the net of `from` has learnt from observations or rewards that were
-// normalised otherwise than those of `config`. Pictures leave no parameters that could tell.
-// `path`: of `from`.
-void CheckSameNumbers(const Config& config, const Checkpoint& from, const std::string& path);
 
 // Throws UserError if a learner cannot start so. To begin, there must be no checkpoint. To resume,
 // there must be a good one (else it throws NoGoodCheckpoint) of this net, optimizer and seed,

@@ -39,6 +39,8 @@ const std::map<std::string, Rooms>& Arrows() {
       for (const auto& [name, ignored] : rooms) below.insert(name);
       rooms.emplace(room, std::move(below));
     }
+    rooms["api"] = rooms["monitor"];
+    rooms["bench"].insert("api");
     rooms["mirror"].erase("monitor");
     rooms["fleet"].erase("mirror");    // it starts ranks as programs
     rooms["bench"].erase("programs");  // a benchmark runs the programs, as a user does

@@ -11,8 +11,8 @@
 #include "actors/evaluator.h"
 #include "learner/storage/start.h"
 #include "results/eval_results.h"
+#include "results/initial_net.h"
 #include "results/run_dir.h"
-#include "results/trained.h"
 #include "tests/support/error_of.h"
 #include "tests/support/fleet_fixtures.h"
 #include "wire/runtime_dir.h"
@@ -70,7 +70,7 @@ class EvalProcessTest : public testing::Test {
   }
   void Save(std::uint32_t term, std::uint64_t version, std::uint64_t steps) {
     learner::WriteCheckpoint(dir_ / "checkpoints",
-                             learner::CheckpointOf(config_, net_.layout,
+                             learner::CheckpointOf(config_, net_.layout, net_.spaces,
                                                    {.state = {.term = term,
                                                               .version = version,
                                                               .steps = steps,
@@ -128,6 +128,7 @@ TEST_F(EvalProcessTest, PlaysTheNewestWeightsWhenAMultipleIsPassed) {
   EXPECT_EQ(best.version, 2u);
   EXPECT_EQ(best.weights, WeightsOf(2));
   EXPECT_EQ(best.config, ToToml(config_));
+  EXPECT_EQ(best.spaces, net_.spaces);
   EXPECT_THAT(best.optimizer_state, testing::IsEmpty());
 }
 
@@ -198,7 +199,7 @@ TEST_F(EvalProcessTest, FollowsALearnerThatWentOnFromACheckpoint) {
 TEST_F(EvalProcessTest, GoesOnBehindWhatIsThere) {
   results::EvalResults(dir_.path())
       .Add({.steps = 110, .term = 1, .version = 1},
-           learner::CheckpointOf(config_, net_.layout,
+           learner::CheckpointOf(config_, net_.layout, net_.spaces,
                                  {.state = {.weights = net_.initial, .optimizer_state = {}}}));
   StartLearner(1);
   Publish(2, 190);

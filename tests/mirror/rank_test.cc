@@ -16,8 +16,8 @@
 #include "actors/actor.h"
 #include "learner/apply/schedule.h"
 #include "net/norm.h"
+#include "results/initial_net.h"
 #include "results/statistics.h"
-#include "results/trained.h"
 #include "tests/mirror/thread_world.h"
 #include "tests/support/temp_dir.h"
 

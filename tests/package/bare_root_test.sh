@@ -60,4 +60,8 @@ for instructions in avx2 avx512 amx; do
     wants "bit for bit" /bin/starling replay "$dir"
   done
 done
+# 4. A program of a user's own acts with the policy.
+cc -std=c99 -I "$root/include" "$root/examples/policy/catch.c" -o "$root/bin/catch" \
+  -L "$root/lib" -lstarling -Wl,--disable-new-dtags,-rpath,'$ORIGIN/../lib'
+wants "mean return" /bin/catch /tmp/avx2-f32
 echo "$(basename "$package") runs where nothing is installed" >&2

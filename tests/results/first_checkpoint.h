@@ -7,7 +7,7 @@
 #include "learner/counters.h"
 #include "learner/storage/checkpoint.h"
 #include "learner/storage/start.h"
-#include "results/trained.h"
+#include "results/initial_net.h"
 
 namespace starling::results {
 
@@ -15,7 +15,7 @@ namespace starling::results {
 inline learner::Checkpoint FirstCheckpoint(const Config& config, std::uint64_t version = 7,
                                            std::uint64_t steps = 1000) {
   const learner::InitialNet net = InitialNetOf(config);
-  return learner::CheckpointOf(config, net.layout,
+  return learner::CheckpointOf(config, net.layout, net.spaces,
                                {.state = {.term = 1,
                                           .version = version,
                                           .steps = steps,

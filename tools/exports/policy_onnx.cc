@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "actors/model_spec.h"
 #include "actors/normalizer.h"
-#include "actors/rollout.h"
 #include "core/check.h"
 #include "core/error.h"
 #include "net/heads.h"
@@ -16,6 +16,7 @@
 #include "net/part.h"
 #include "net/policy.h"
 #include "net/running.h"
+#include "results/trained.h"
 #include "tools/exports/layer_graph.h"
 #include "tools/exports/onnx_model.h"
 
@@ -30,7 +31,7 @@ class PolicyGraph {
       : config_(config),
         env_(env),
         spec_(actors::ModelSpecOf(config, env)),
-        layout_(LayoutOf(config, env, spec_)),
+        layout_(results::LayoutOf(config, env)),
         layers_(onnx_, layout_, weights) {
     CHECK(weights.size() == layout_.size(), "{} weights of {}", weights.size(), layout_.size());
   }
@@ -59,12 +60,6 @@ class PolicyGraph {
   }
 
  private:
-  static net::ParameterLayout LayoutOf(const Config& config, const envs::EnvSpec& env,
-                                       const net::ModelSpec& spec) {
-    const auto backend = net::MakeReferenceBackend<float>();
-    return actors::WithSums(net::MakeModel<float>(spec, *backend, {})->layout(), config, env);
-  }
-
   // ---- Observations
 
   std::vector<Value> Observed() {

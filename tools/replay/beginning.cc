@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "learner/apply/schedule.h"
 #include "learner/storage/journal_reader.h"
-#include "results/trained.h"
+#include "results/initial_net.h"
 
 namespace starling::replay {
 

@@ -30,6 +30,7 @@
 #include "learner/storage/run_lock.h"
 #include "learner/storage/terms.h"
 #include "monitor/redo_status.h"
+#include "results/initial_net.h"
 #include "results/run_record.h"
 #include "results/trained.h"
 
@@ -286,10 +287,14 @@ class Redo {
     [[maybe_unused]] const ssize_t wrote = ::write(options_.status_fd, line.data(), line.size());
   }
 
+  learner::Checkpoint CheckpointOf(learner::CheckpointContent content) const {
+    const learner::InitialNet net = results::InitialNetToResume(config_);
+    return learner::CheckpointOf(config_, net.layout, net.spaces, std::move(content));
+  }
+
   // Waits while there is no room. Throws Unwritten in the end.
   void WriteOrWait(learner::JournalPosition from, learner::CheckpointContent content) {
-    const learner::Checkpoint checkpoint =
-        learner::CheckpointOf(config_, results::LayoutOf(config_), std::move(content));
+    const learner::Checkpoint checkpoint = CheckpointOf(std::move(content));
     bool said = false;
     while (true) {
       try {
@@ -316,8 +321,7 @@ class Redo {
     std::filesystem::path path = newest_.path;
     const learner::ActorStates states = *std::exchange(content.actors, std::nullopt);
     if (content.journal != newest_.checkpoint->journal) {
-      path = learner::WriteCheckpoint(
-          dir_, learner::CheckpointOf(config_, results::LayoutOf(config_), std::move(content)));
+      path = learner::WriteCheckpoint(dir_, CheckpointOf(std::move(content)));
     }
     learner::WriteActorStates(learner::ActorStatesPath(path), states);
   }

@@ -11,6 +11,7 @@
 #include "core/text.h"
 #include "learner/storage/checkpoint.h"
 #include "monitor/console.h"
+#include "results/initial_net.h"
 #include "results/trained.h"
 #include "tools/replay/redo.h"
 #include "tools/replay/replayer.h"

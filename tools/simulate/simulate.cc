@@ -14,9 +14,9 @@
 #include "core/text.h"
 #include "fleet/run_log.h"
 #include "monitor/console.h"
+#include "results/initial_net.h"
 #include "results/run_dir.h"
 #include "results/summary.h"
-#include "results/trained.h"
 #include "tools/simulate/simulator.h"
 #include "tools/simulate/virtual_learner.h"
 

@@ -20,6 +20,7 @@ VirtualLearner::VirtualLearner(const Config& config, learner::InitialNet net,
                                const std::filesystem::path& run_dir, learner::Start start)
     : config_(config),
       layout_(std::move(net.layout)),
+      spaces_(std::move(net.spaces)),
       run_dir_(run_dir),
       metrics_(run_dir / "metrics.jsonl"),
       tensorboard_(config.run.tensorboard, run_dir, 0),
@@ -122,7 +123,7 @@ std::vector<std::string> VirtualLearner::TakeErrors() {
 void VirtualLearner::SaveCheckpoint(learner::CheckpointContent content) {
   const learner::JournalSync journal = std::move(content.journal_sync);
   const learner::Checkpoint checkpoint =
-      learner::CheckpointOf(config_, layout_, std::move(content));
+      learner::CheckpointOf(config_, layout_, spaces_, std::move(content));
   try {
     journal.Run();
     const auto path = learner::WriteCheckpoint(run_dir_ / "checkpoints", checkpoint);

@@ -95,6 +95,7 @@ class VirtualLearner {
 
   const Config config_;
   const net::ParameterLayout layout_;
+  const std::string spaces_;
   const std::filesystem::path run_dir_;
   MetricsFile metrics_;
   learner::TensorBoardLog tensorboard_;

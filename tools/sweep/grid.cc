@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "fleet/check_config.h"
-#include "results/trained.h"
+#include "results/initial_net.h"
 #include "tools/simulate/simulate.h"
 
 namespace starling::sweep {

@@ -19,7 +19,7 @@ TEST_F(CheckpointKeeperTest, TheMemoryOfAWrittenCheckpointIsGivenBackOnce) {
   std::binary_semaphore written{0};
   const SteadyClock clock;
   CheckpointKeeper keeper(
-      config, made.layout, dir_.path(), "", 0, [&] { written.release(); }, clock);
+      config, made.layout, dir_.path(), {.spaces = "[7]"}, [&] { written.release(); }, clock);
   EXPECT_FALSE(keeper.TakeSpare());
   CheckpointContent content{.state = made};
   const float* const memory = content.state.weights.data();
@@ -27,6 +27,7 @@ TEST_F(CheckpointKeeperTest, TheMemoryOfAWrittenCheckpointIsGivenBackOnce) {
   written.acquire();
   keeper.Collect();
   EXPECT_EQ(keeper.newest_version(), 7u) << keeper.error();
+  EXPECT_EQ(ReadCheckpoint(dir_ / keeper.newest()).spaces, "[7]");
   const auto spare = keeper.TakeSpare();
   ASSERT_TRUE(spare);
   EXPECT_EQ(spare->weights.data(), memory);

@@ -52,8 +52,7 @@ class PowerCutTest : public testing::Test {
                    .slice = {.begin = 0, .size = 16},
                    .on_progress = [&] { progress.release(); }});
     CheckpointKeeper keeper(
-        config_, net_.layout, run_dir(), start.checkpoint, start.state.version,
-        [&] { saved.release(); }, clock_);
+        config_, net_.layout, run_dir(), start, [&] { saved.release(); }, clock_);
     const auto save = [&](CheckpointContent content) {
       keeper.Save(std::move(content));
       saved.acquire();

@@ -24,7 +24,7 @@ class StartTest : public LearnerFixture {
     const TempDir run;
     const Config config = MakeConfig(before);
     Checkpoint checkpoint =
-        CheckpointOf(config, SmallNet().layout,
+        CheckpointOf(config, SmallNet().layout, "",
                      {.state = {.weights = SmallNet().initial, .optimizer_state = {}},
                       .counters = Counters{}.Save()});
     checkpoint.optimizer_state.assign(checkpoint.slot_names.size(), SmallNet().initial);
@@ -88,7 +88,7 @@ TEST_F(StartTest, ARunThatEndedBehindAGapLostNothing) {
         .journal_whole = false};
     content.state.term = ClaimTerm(run / "checkpoints", std::nullopt);
     WriteCheckpoint(run / "checkpoints",
-                    CheckpointOf(config, SmallNet().layout, std::move(content)));
+                    CheckpointOf(config, SmallNet().layout, "", std::move(content)));
     RunStatus last;
     last.phase = phase;
     last.term = 1;
@@ -114,7 +114,7 @@ TEST_F(StartTest, RanksThatStartAgainMakeTheRestAgain) {
     if (states) content.actors.emplace();
     content.state.term = ClaimTerm(run / "checkpoints", std::nullopt);
     WriteCheckpoint(run / "checkpoints",
-                    CheckpointOf(config, SmallNet().layout, std::move(content)));
+                    CheckpointOf(config, SmallNet().layout, "", std::move(content)));
     RunStatus last;
     last.phase = "running";
     last.term = 1;
@@ -135,7 +135,8 @@ TEST_F(StartTest, WithoutRoomForItsClaimAResumedRunWaits) {
   CheckpointContent content{.state = {.weights = SmallNet().initial, .optimizer_state = {}},
                             .counters = Counters{}.Save()};
   content.state.term = ClaimTerm(run / "checkpoints", std::nullopt);
-  WriteCheckpoint(run / "checkpoints", CheckpointOf(config, SmallNet().layout, std::move(content)));
+  WriteCheckpoint(run / "checkpoints",
+                  CheckpointOf(config, SmallNet().layout, "", std::move(content)));
   const auto filler = run / "filler";
   disk.Fill(filler);
   const auto start = [&](const std::function<bool()>& await_room) {

@@ -6,8 +6,10 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/safetensors.h"
 #include "tests/results/first_checkpoint.h"
 #include "tests/support/fleet_fixtures.h"
+#include "tools/exports/policy_torch.h"
 
 namespace starling::exports {
 namespace {
@@ -36,7 +38,7 @@ TEST_F(ExportTest, WritesThePolicyOfACheckpoint) {
   const Finished finished = Export({"run", "--onnx", "catch.onnx"});
   EXPECT_EQ(finished.status, 0) << finished.err;
   EXPECT_EQ(finished.out, "catch.onnx\n");
-  EXPECT_THAT(finished.err, HasSubstr("weights of catch after 1,000 steps, opset 13"));
+  EXPECT_THAT(finished.err, HasSubstr("weights of catch after 1,000 steps"));
   const std::string file = ReadFile(dir_ / "catch.onnx");
   for (const char* word : {"observation", "logits", "action", "value", "fc1/Gemm", "environment"}) {
     EXPECT_THAT(file, HasSubstr(word));
@@ -47,6 +49,29 @@ TEST_F(ExportTest, WritesThePolicyOfACheckpoint) {
   EXPECT_EQ(Export({"run", "--onnx", "link.onnx"}).status, 0);
   EXPECT_TRUE(std::filesystem::is_symlink(dir_ / "link.onnx"));
   EXPECT_EQ(ReadFile(dir_ / "catch.onnx"), file);
+}
+
+TEST_F(ExportTest, WritesAModuleBesideSafetensors) {
+  const Config config = ParseConfig("", "test", {"env.name=catch", "net.kind=mlp"});
+  const auto checkpoint =
+      learner::WriteCheckpoint(dir_ / "run/checkpoints", results::FirstCheckpoint(config));
+  for (int time = 1; time <= 2; ++time) {  // the second overwrites its own files
+    const Finished finished = Export({"run", "--safetensors", "catch.safetensors"});
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    EXPECT_EQ(finished.out, "catch.safetensors\ncatch.py\n");
+  }
+  EXPECT_EQ(ReadFile(dir_ / "catch.py"), kPolicyInTorch);
+  EXPECT_TRUE(SafetensorsFile::Read(dir_ / "catch.safetensors").metadata().contains("environment"));
+  // Neither a checkpoint nor a program of the user's is lost.
+  const std::string before = ReadFile(checkpoint);
+  EXPECT_THAT(Mistake({"run", "--safetensors", checkpoint.string()}),
+              HasSubstr("is there and is no exported policy: it is not overwritten"));
+  EXPECT_EQ(ReadFile(checkpoint), before);
+  dir_.Write("mine.py", "print(1)\n");
+  EXPECT_THAT(Mistake({"run", "--safetensors", "mine.safetensors"}),
+              HasSubstr("mine.py is there and is another program: it is not overwritten"));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "mine.safetensors"));
+  EXPECT_THAT(Mistake({"run", "--safetensors", "x.onnx"}), HasSubstr("must end in .safetensors"));
 }
 
 TEST_F(ExportTest, SaysWhatIsWrongBeforeItReadsWeights) {
@@ -62,7 +87,7 @@ TEST_F(ExportTest, SaysWhatIsWrongBeforeItReadsWeights) {
   EXPECT_THAT(Mistake({"nothing", "--onnx", "pipe.onnx"}), HasSubstr("is a pipe or a device"));
   EXPECT_THAT(Mistake({"nothing", "--onnx", std::string(300, 'x') + ".onnx"}),
               HasSubstr("cannot be written: File name too long"));
-  EXPECT_THAT(Mistake({"nothing"}), HasSubstr("--onnx is required"));
+  EXPECT_THAT(Mistake({"nothing"}), HasSubstr("--onnx FILE or --safetensors FILE is required"));
   EXPECT_FALSE(std::filesystem::exists(dir_ / "x.onnx"));
 }
 

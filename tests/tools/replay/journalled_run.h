@@ -13,7 +13,7 @@
 #include "learner/storage/journal_writer.h"
 #include "learner/storage/start.h"
 #include "learner/storage/terms.h"
-#include "results/trained.h"
+#include "results/initial_net.h"
 #include "tests/support/temp_dir.h"
 #include "tools/replay/replayer.h"
 #include "wire/protocol.h"
@@ -125,7 +125,7 @@ class JournalledRun {
     learner::CheckpointContent content = Replay(version);
     content.state.term = term;
     content.journal = position;
-    return learner::CheckpointOf(config, net.layout, std::move(content));
+    return learner::CheckpointOf(config, net.layout, net.spaces, std::move(content));
   }
   std::filesystem::path checkpoints() const { return dir / "checkpoints"; }
 

@@ -12,8 +12,8 @@
 
 #include "core/config/config.h"
 #include "learner/storage/journal_reader.h"
+#include "results/initial_net.h"
 #include "results/run_dir.h"
-#include "results/trained.h"
 #include "tests/support/temp_dir.h"
 #include "tools/simulate/simulator.h"
 #include "tools/simulate/virtual_learner.h"

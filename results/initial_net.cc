@@ -1,0 +1,120 @@
+#include "results/initial_net.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "core/error.h"
+#include "core/instructions.h"
+#include "core/text.h"
+#include "envs/registry.h"
+#include "envs/spaces.h"
+#include "learner/storage/journal_reader.h"
+#include "learner/storage/same_numbers.h"
+#include "net/model.h"
+
+namespace starling::results {
+namespace {
+
+// "conv1.weight (3, 3, 4, 16)"
+std::string Describe(const std::vector<net::Parameter>& parameters, std::size_t at) {
+  if (at >= parameters.size()) return "nothing more";
+  const net::Parameter& parameter = parameters[at];
+  std::string shape;
+  for (const std::int64_t size : parameter.shape) {
+    shape += fmt::format("{}{}", shape.empty() ? "" : ", ", size);
+  }
+  return fmt::format("{} ({})", parameter.name, shape);
+}
+
+// Returns the first parameter that differs between two layouts, in both.
+std::string Difference(const net::ParameterLayout& theirs, const net::ParameterLayout& ours) {
+  const auto& a = theirs.parameters();
+  const auto& b = ours.parameters();
+  const auto same = [](const net::Parameter& x, const net::Parameter& y) {
+    return x.name == y.name && x.shape == y.shape;
+  };
+  const auto differ = std::ranges::mismatch(a, b, same);
+  const auto at = static_cast<std::size_t>(differ.in1 - a.begin());
+  return fmt::format("{} where this configuration's has {}", Describe(a, at), Describe(b, at));
+}
+
+}  // namespace
+
+std::string WhyNotExact(const Config& config) {
+  if (config.checkpoint.exact == Exactness::kFalse) return "checkpoint.exact = false";
+  if (config.learner.apply == ApplyMode::kHogwild) return "learner.apply = \"hogwild\"";
+  return envs::WhyNotSaved(config.env);
+}
+
+std::string WhyNotReplayed(const Config& config) {
+  if (config.learner.apply == ApplyMode::kHogwild) {
+    return "its weights were applied by learner.apply = \"hogwild\", whose threads overwrite each "
+           "other in an order that no journal holds";
+  }
+  if (config.learner.shards > 1) {
+    return fmt::format(
+        "learner.shards = {}, and an actor's slices of the weights may be of different versions, "
+        "which the journal does not hold",
+        config.learner.shards);
+  }
+  if (envs::IsForeign(config.env.name)) {
+    return fmt::format(
+        "the random numbers of {} are not Starling's; only bundled envs can be "
+        "replayed",
+        config.env.name);
+  }
+  const Instructions asked = config.actors.instructions;
+  if (config.actors.backend != DeviceChoice::kCuda && !Runs(asked)) {
+    return fmt::format("its actors computed with actors.instructions = \"{}\", and {}",
+                       NameOf(asked), WhyNotRun(asked));
+  }
+  return "";
+}
+
+std::string WayToACheckpoint(const std::filesystem::path& run_dir) {
+  const Config config = LoadConfig(run_dir / "config.toml");
+  if (config.checkpoint.exact == Exactness::kFalse || !WhyNotReplayed(config).empty()) return "";
+  const std::filesystem::path journal = run_dir / "journal";
+  try {
+    const bool whole = learner::LineOf(journal).front().header.after.offset == 0;
+    if (!whole || learner::TailOf(journal, {}).updates == 0) return "";
+  } catch (const std::runtime_error&) {
+    return "";
+  }
+  return fmt::format("; its journal may make one: starling replay {} --from-checkpoint --write",
+                     ShellQuoted(run_dir.string()));
+}
+
+learner::InitialNet InitialNetOf(const Config& config) {
+  learner::InitialNet net = InitialNetToResume(config);
+  net.initial = config.run.init_from.empty()
+                    ? net::InitialParameters(net.layout, config.run.seed, config.net.init,
+                                             config.net.deviation_init)
+                    : LoadFirstWeights(config).checkpoint.weights;
+  return net;
+}
+
+learner::InitialNet InitialNetToResume(const Config& config) {
+  const envs::EnvSpec env = envs::SpecOf(config.env);
+  return {LayoutOf(config, env), {}, envs::SpacesText(env)};
+}
+
+FoundCheckpoint LoadFirstWeights(const Config& config) {
+  FoundCheckpoint found = FindCheckpoint(config.run.init_from);
+  learner::CheckSameNumbers(config, found.checkpoint, found.path.string());
+  const net::ParameterLayout ours = LayoutOf(config);
+  if (found.checkpoint.layout.fingerprint() != ours.fingerprint()) {
+    throw UserError(fmt::format("{} cannot be started from: its net has {}", found.path.string(),
+                                Difference(found.checkpoint.layout, ours)));
+  }
+  return found;
+}
+
+void ResolveInitFrom(Config& config) {
+  if (config.run.init_from.empty()) return;
+  config.run.init_from = std::filesystem::canonical(LoadFirstWeights(config).path);
+}
+
+}  // namespace starling::results

@@ -1,0 +1,216 @@
+"""A policy that Starling has trained, in plain PyTorch. Written by `starling export`.
+
+    import breakout                              # this file
+    net = breakout.load("breakout.safetensors")  # a torch.nn.Module
+    out = net(torch.zeros(1, 10, 10, 4))         # N observations, as the environment gives them
+    out.action                                   # (N, width): the likeliest
+
+Several arrays are a dict by name. If the policy has memory, `out.states` goes into the next step,
+net(observation, states=out.states), with zeros in the rows where an episode begins. Needs nothing
+but PyTorch.
+"""
+import json
+import struct
+from typing import Dict, NamedTuple, Optional
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+
+class Output(NamedTuple):
+    action: torch.Tensor                    # (N, width): integers; of a box floats in its bounds
+    value: torch.Tensor                     # (N): what the critic expects
+    logits: Optional[torch.Tensor]          # (N, values) of choices, one after the other
+    mean: Optional[torch.Tensor]            # (N, width) of a box, before its bounds,
+    log_std: Optional[torch.Tensor]         # and the logarithms of its deviations
+    states: Dict[str, torch.Tensor]         # (N, width) of each layer with memory, by name
+
+
+class Conv(nn.Conv2d):
+    def __init__(self, spec):
+        super().__init__(spec["in"], spec["out"], spec["kernel"], spec["stride"])
+        self.pad = spec["pad"]
+
+    def forward(self, x):
+        return super().forward(functional.pad(x, self.pad))
+
+
+class MaxPool(nn.Module):
+    def __init__(self, spec):
+        super().__init__()
+        self.spec = spec
+
+    def forward(self, x):
+        padded = functional.pad(x, self.spec["pad"], value=-float("inf"))
+        return functional.max_pool2d(padded, self.spec["kernel"], self.spec["stride"])
+
+
+class Residual(nn.Module):
+    def __init__(self, spec):
+        super().__init__()
+        self.conv1, self.conv2 = Conv(spec), Conv(spec)
+
+    def forward(self, x):
+        return x + self.conv2(torch.relu(self.conv1(torch.relu(x))))
+
+
+KINDS = {
+    "conv": Conv,
+    "max_pool": MaxPool,
+    "residual": Residual,
+    "linear": lambda spec: nn.Linear(spec["in"], spec["out"]),
+    "lstm": lambda spec: nn.LSTMCell(spec["in"], spec["out"]),
+    "gru": lambda spec: nn.GRUCell(spec["in"], spec["out"]),
+    "layer_norm": lambda spec: nn.LayerNorm(spec["shape"]),
+    "relu": lambda spec: nn.ReLU(),
+    "tanh": lambda spec: nn.Tanh(),
+}
+
+
+class Layers(nn.Module):
+    """Layers bottom up, on pictures (N, C, H, W) and rows (N, n)."""
+
+    def __init__(self, specs):
+        super().__init__()
+        self.specs = specs
+        for spec in specs:
+            self.add_module(spec["name"], KINDS[spec["kind"]](spec))
+
+    def climb(self, x, states, after, prefix=""):
+        for spec in self.specs:
+            layer, kind, name = getattr(self, spec["name"]), spec["kind"], prefix + spec["name"]
+            if kind in ("conv", "max_pool", "residual"):
+                x = layer(x if x.dim() == 4 else x[:, :, None, None])
+            elif kind in ("relu", "tanh"):
+                x = layer(x)
+            elif kind == "layer_norm":
+                x = layer(x if len(spec["shape"]) == 3 else x.flatten(1))
+            elif kind == "linear":
+                x = layer(x.flatten(1))
+            else:
+                x = x.flatten(1)
+                empty = x.new_zeros(len(x), spec["out"])
+                h = states.get(name + ".h", empty)
+                if kind == "lstm":
+                    x, after[name + ".c"] = layer(x, (h, states.get(name + ".c", empty)))
+                else:
+                    x = layer(x, h)
+                after[name + ".h"] = x
+            if spec["relu"]:
+                x = torch.relu(x)
+        return x
+
+
+class Net(Layers):
+    """The layers of each array, if they have any; those above all arrays; perhaps heads."""
+
+    def __init__(self, spec):
+        super().__init__(spec["layers"])
+        self.entries = nn.ModuleList(Layers(specs) for specs in spec["entries"])
+
+    def top(self, arrays, states, after, prefix=""):
+        arrays = [layers.climb(x, states, after) for layers, x in zip(self.entries, arrays)]
+        joined = arrays[0] if len(arrays) == 1 else torch.cat([x.flatten(1) for x in arrays], 1)
+        return self.climb(joined, states, after, prefix).flatten(1)
+
+
+class Policy(Net):
+    def __init__(self, spec):
+        super().__init__(spec)
+        self.spec, actions = spec, spec["actions"]
+        self.critic = Net(spec) if spec["separate_critic"] else None
+        self.policy = nn.Linear(spec["top"], actions["outputs"])
+        self.value = nn.Linear(spec["top"], 1)
+        if actions["box"]:
+            if not actions["predicted"]:
+                self.log_std = nn.Parameter(torch.zeros(len(actions["low"])))
+            bounds = [[sign * float("inf") if x is None else x for x in actions[name]]
+                      for sign, name in ((-1, "low"), (1, "high"))]
+            self.register_buffer("low", torch.tensor(bounds[0]), persistent=False)
+            self.register_buffer("high", torch.tensor(bounds[1]), persistent=False)
+        for i, array in enumerate(spec["observations"]):
+            if array["normalize"] == "running":
+                size = array["height"] * array["width"] * array["channels"]
+                for name in ("mean", "scale"):
+                    self.register_buffer(f"observation{i}_{name}",
+                                         torch.zeros(size, dtype=torch.float64))
+
+    def forward(self, observation, action_mask=None, states=None):
+        """observation: (N, H, W, C) of a picture, (N, n) of numbers, float32; a dict of several.
+        action_mask: (N, values), 0 where a value is forbidden; where it has learnt with masks."""
+        # 1. The layers.
+        several = isinstance(observation, dict)
+        arrays = [self.standardized(i, observation[array["name"]] if several else observation)
+                  for i, array in enumerate(self.spec["observations"])]
+        after, states = {}, states or {}
+        top = self.top(arrays, states, after)
+        seen = top if self.critic is None else self.critic.top(arrays, states, after, "critic.")
+        # 2. The heads.
+        out, value = self.policy(top), self.value(seen).flatten()
+        if self.spec["actions"]["box"]:
+            return self.point(out, value, after)
+        return self.choice(out, value, action_mask, after)
+
+    def standardized(self, i, x):
+        """Array i as the layers take it: (N, C, H, W) or (N, n)."""
+        array = self.spec["observations"][i]
+        shape = array["height"], array["width"], array["channels"]
+        if array["normalize"] == "running":
+            mean, scale = (getattr(self, f"observation{i}_{name}") for name in ("mean", "scale"))
+            x = (x.flatten(1).double() - mean) * scale
+        elif array["normalize"] == "picture":
+            x = x.reshape(len(x), -1, shape[2]).double()
+            mean = x.mean(1, keepdim=True)
+            variance = (x * x).mean(1, keepdim=True) - mean * mean
+            least = self.spec["least_variance"] * mean * mean
+            x = (x - mean) / torch.sqrt(torch.maximum(variance, least) + self.spec["more_variance"])
+        if array["normalize"]:
+            x = x.clamp(-self.spec["most_standard"], self.spec["most_standard"]).float()
+        x = x.reshape(len(x), *shape)
+        return x.permute(0, 3, 1, 2) if shape[0] * shape[1] > 1 else x.flatten(1)
+
+    def choice(self, logits, value, action_mask, after):
+        if action_mask is not None:
+            logits = logits.masked_fill(action_mask == 0, self.spec["forbidden"])
+        choices = logits.split(self.spec["actions"]["counts"], 1)
+        action = torch.stack([choice.argmax(1) for choice in choices], 1)
+        return Output(action, value, logits, None, None, after)
+
+    def point(self, out, value, after):
+        actions, low, high = self.spec["actions"], self.low, self.high
+        if actions["predicted"]:
+            mean, log_std = out.chunk(2, 1)
+        else:
+            mean, log_std = out, self.log_std.expand_as(out)
+        most = self.spec["most_log_std"]
+        # Between two bounds, -1 is the lower and 1 the upper one.
+        scaled = (low.abs() <= 1e30) & (high.abs() <= 1e30)
+        inner = torch.tanh(mean) if actions["tanh"] else mean.clamp(-1, 1)
+        between = inner * (high / 2 - low / 2) + (low / 2 + high / 2)
+        action = torch.minimum(torch.maximum(torch.where(scaled, between, mean), low), high)
+        return Output(action, value, None, mean, log_std.clamp(-most, most), after)
+
+
+def read(path):
+    """Returns the metadata and the tensors of a safetensors file."""
+    types = {"F32": (torch.float32, 4), "F64": (torch.float64, 8)}
+    with open(path, "rb") as file:
+        size, = struct.unpack("<Q", file.read(8))
+        header, data = json.loads(file.read(size)), bytearray(file.read())
+    metadata, tensors = header.pop("__metadata__", {}), {}
+    for name, told in header.items():
+        (begin, end), (dtype, width) = told["data_offsets"], types[told["dtype"]]
+        flat = torch.frombuffer(data, dtype=dtype, offset=begin, count=(end - begin) // width)
+        tensors[name] = flat.reshape(told["shape"]).clone()
+    return metadata, tensors
+
+
+def load(path):
+    """Returns the policy of a file that `starling export --safetensors` has written."""
+    metadata, tensors = read(path)
+    if "starling.policy" not in metadata:
+        raise ValueError(f"{path} is no policy: write it with starling export --safetensors")
+    net = Policy(json.loads(metadata["starling.policy"]))
+    net.load_state_dict(tensors)
+    return net.eval()
