@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <map>
 #include <stdexcept>
@@ -41,14 +43,27 @@ bool IsExported(const fs::path& safetensors) {
   }
 }
 
-bool IsModule(const fs::path& path) {
-  const std::string_view text = kPolicyInTorch;
-  return ReadFile(path).starts_with(text.substr(0, text.find('\n')));
+// Python must be able to import the module, which must not hide those that it needs itself.
+void CheckModuleName(const std::string& name) {
+  constexpr std::string_view kNeeded[] = {"torch", "json", "typing"};
+  const auto of_name = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  const bool good = std::ranges::all_of(name, of_name) &&
+                    !std::isdigit(static_cast<unsigned char>(name.front())) &&
+                    std::ranges::count(kNeeded, name) == 0;
+  if (good) return;
+  throw UserError(
+      fmt::format("--safetensors {0}.safetensors: {0}.py is written beside it, which "
+                  "Python cannot import: use another name of letters, digits and "
+                  "underscores",
+                  name));
 }
 
-// Checkpoints have the same extension, and .py is the user's.
+// Checkpoints have the same extension, and a module may have been changed.
 void CheckOverwritten(const fs::path& safetensors) {
   const fs::path module = ModuleBeside(safetensors);
+  CheckModuleName(module.stem());
   CheckWritable("--safetensors", module);
   const auto refuse = [](const fs::path& path, const char* what) {
     throw UserError(fmt::format("--safetensors: {} is there and is {}: it is not overwritten",
@@ -56,10 +71,12 @@ void CheckOverwritten(const fs::path& safetensors) {
   };
   if (fs::exists(safetensors) && !IsExported(safetensors))
     refuse(safetensors, "no exported policy");
-  if (fs::exists(module) && !IsModule(module)) refuse(module, "another program");
+  if (fs::exists(module) && ReadFile(module) != kPolicyInTorch) {
+    refuse(module, "not what would be written");
+  }
 }
 
-// Behind a link, the file it leads to.
+// Behind a link, the file that it leads to.
 void Write(const fs::path& path, std::string_view bytes) {
   WriteFileAtomically(fs::weakly_canonical(path), bytes);
   std::printf("%s\n", path.c_str());

@@ -6,16 +6,27 @@
     out.action                                   # (N, width): the likeliest
 
 Several arrays are a dict by name. If the policy has memory, `out.states` goes into the next step,
-net(observation, states=out.states), with zeros in the rows where an episode begins. Needs nothing
-but PyTorch.
+net(observation, states=out.states), with zeros in the rows where an episode begins. `net.spec` has
+the names and shapes. Needs nothing but PyTorch.
 """
 import json
-import struct
 from typing import Dict, NamedTuple, Optional
 
 import torch
 from torch import nn
 from torch.nn import functional
+
+
+def check(name, x, shape):
+    """Raises ValueError unless `x` is a tensor (N, *shape)."""
+    if not isinstance(x, torch.Tensor) or tuple(x.shape[1:]) != tuple(shape) or x.dim() == 0:
+        found = tuple(x.shape) if isinstance(x, torch.Tensor) else type(x).__name__
+        raise ValueError(f"{name} is {found}, not a tensor {('N', *shape)}")
+
+
+def rows(x):
+    """Pictures (N, C, H, W) as rows (N, H * W * C)."""
+    return x if x.dim() == 2 else x.permute(0, 2, 3, 1).flatten(1)
 
 
 class Output(NamedTuple):
@@ -89,11 +100,9 @@ class Layers(nn.Module):
             elif kind == "linear":
                 x = layer(x.flatten(1))
             else:
-                x = x.flatten(1)
-                empty = x.new_zeros(len(x), spec["out"])
-                h = states.get(name + ".h", empty)
+                x, h = x.flatten(1), states[name + ".h"]
                 if kind == "lstm":
-                    x, after[name + ".c"] = layer(x, (h, states.get(name + ".c", empty)))
+                    x, after[name + ".c"] = layer(x, (h, states[name + ".c"]))
                 else:
                     x = layer(x, h)
                 after[name + ".h"] = x
@@ -111,8 +120,13 @@ class Net(Layers):
 
     def top(self, arrays, states, after, prefix=""):
         arrays = [layers.climb(x, states, after) for layers, x in zip(self.entries, arrays)]
-        joined = arrays[0] if len(arrays) == 1 else torch.cat([x.flatten(1) for x in arrays], 1)
+        joined = arrays[0] if len(arrays) == 1 else torch.cat([rows(x) for x in arrays], 1)
         return self.climb(joined, states, after, prefix).flatten(1)
+
+    def memory(self, prefix=""):
+        """The names and widths of the states."""
+        return {f"{prefix}{spec['name']}.{part}": spec["out"] for spec in self.specs
+                for part in {"lstm": "hc", "gru": "h"}.get(spec["kind"], "")}
 
 
 class Policy(Net):
@@ -138,12 +152,11 @@ class Policy(Net):
 
     def forward(self, observation, action_mask=None, states=None):
         """observation: (N, H, W, C) of a picture, (N, n) of numbers, float32; a dict of several.
-        action_mask: (N, values), 0 where a value is forbidden; where it has learnt with masks."""
+        action_mask: (N, values), 0 where a value is forbidden; where it has learnt with masks.
+        states: those of the last step, or None: zeros."""
         # 1. The layers.
-        several = isinstance(observation, dict)
-        arrays = [self.standardized(i, observation[array["name"]] if several else observation)
-                  for i, array in enumerate(self.spec["observations"])]
-        after, states = {}, states or {}
+        arrays = [self.standardized(i, x) for i, x in enumerate(self.arrays(observation))]
+        after, states = {}, self.states(states, arrays[0])
         top = self.top(arrays, states, after)
         seen = top if self.critic is None else self.critic.top(arrays, states, after, "critic.")
         # 2. The heads.
@@ -152,10 +165,31 @@ class Policy(Net):
             return self.point(out, value, after)
         return self.choice(out, value, action_mask, after)
 
+    def arrays(self, observation):
+        """The arrays of an observation, in order."""
+        names = [array["name"] for array in self.spec["observations"]]
+        if len(names) == 1:
+            return [observation]
+        if not isinstance(observation, dict) or set(observation) != set(names):
+            raise ValueError(f"observation is not a dict of {names}")
+        return [observation[name] for name in names]
+
+    def states(self, given, x):
+        widths = {**self.memory(), **(self.critic.memory("critic.") if self.critic else {})}
+        if given is None:
+            return {name: x.new_zeros(len(x), width) for name, width in widths.items()}
+        if set(given) != set(widths):
+            raise ValueError(f"states has {sorted(given)}, not {sorted(widths)}")
+        for name, width in widths.items():
+            check(f"states[{name!r}]", given[name], [width])
+        return given
+
     def standardized(self, i, x):
         """Array i as the layers take it: (N, C, H, W) or (N, n)."""
         array = self.spec["observations"][i]
         shape = array["height"], array["width"], array["channels"]
+        picture = shape[0] * shape[1] > 1
+        check(array["name"], x, shape if picture else shape[2:])
         if array["normalize"] == "running":
             mean, scale = (getattr(self, f"observation{i}_{name}") for name in ("mean", "scale"))
             x = (x.flatten(1).double() - mean) * scale
@@ -166,12 +200,13 @@ class Policy(Net):
             least = self.spec["least_variance"] * mean * mean
             x = (x - mean) / torch.sqrt(torch.maximum(variance, least) + self.spec["more_variance"])
         if array["normalize"]:
-            x = x.clamp(-self.spec["most_standard"], self.spec["most_standard"]).float()
-        x = x.reshape(len(x), *shape)
-        return x.permute(0, 3, 1, 2) if shape[0] * shape[1] > 1 else x.flatten(1)
+            x = x.clamp(-self.spec["most_standard"], self.spec["most_standard"])
+        x = x.to(self.value.weight.dtype).reshape(len(x), *shape)
+        return x.permute(0, 3, 1, 2) if picture else x.flatten(1)
 
     def choice(self, logits, value, action_mask, after):
-        if action_mask is not None:
+        if self.spec["actions"]["masked"]:
+            check("action_mask", action_mask, logits.shape[1:])
             logits = logits.masked_fill(action_mask == 0, self.spec["forbidden"])
         choices = logits.split(self.spec["actions"]["counts"], 1)
         action = torch.stack([choice.argmax(1) for choice in choices], 1)
@@ -196,8 +231,11 @@ def read(path):
     """Returns the metadata and the tensors of a safetensors file."""
     types = {"F32": (torch.float32, 4), "F64": (torch.float64, 8)}
     with open(path, "rb") as file:
-        size, = struct.unpack("<Q", file.read(8))
-        header, data = json.loads(file.read(size)), bytearray(file.read())
+        data = bytearray(file.read())
+    begins = 8 + int.from_bytes(data[:8], "little")
+    if not 8 < begins <= len(data):
+        raise ValueError(f"{path} is no file of safetensors")
+    header, data = json.loads(data[8:begins]), data[begins:]
     metadata, tensors = header.pop("__metadata__", {}), {}
     for name, told in header.items():
         (begin, end), (dtype, width) = told["data_offsets"], types[told["dtype"]]

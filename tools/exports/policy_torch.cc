@@ -186,9 +186,11 @@ class Exporter {
                       fmt::format("{}entries.{}.", prefix, i), std::move(order), chain);
       }
       entries.push_back(std::move(chain));
-      const std::size_t before = all.size();
-      for (const std::size_t number : order) all.push_back(before + number);
+      // Alone it may stay a picture; several are rows in our order, one after the other.
+      if (arrays_.size() == 1) all = std::move(order);
+      if (arrays_.size() > 1) all.resize(all.size() + order.size());
     }
+    if (arrays_.size() > 1) std::iota(all.begin(), all.end(), std::size_t{0});
     // 2. The layers above.
     Json above = Json::array();
     all = Chain({layers.begin() + (joined ? 1 : 0), layers.end()}, prefix, prefix, std::move(all),
@@ -316,6 +318,7 @@ class Exporter {
     const bool predicted = spec_.deviation == Deviation::kPredicted;
     Linear(name, "policy", top);
     Json told{{"box", actions.box()},
+              {"masked", actions.masked},
               {"outputs", actions.box() && !predicted ? actions.width() : actions.outputs()}};
     if (!actions.box()) {
       told["counts"] = actions.counts;

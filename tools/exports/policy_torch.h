@@ -1,13 +1,13 @@
 // A trained policy as tensors with the names and layouts of PyTorch, and what PyTorch needs to know
 // of its layers. policy_in_torch.py reads both.
 //
-//   convolutions  weight (out, in, height, width), fully connected layers (out, in), lstm and gru
-//                 as LSTMCell and GRUCell; pictures have their channels first, also where a layer
-//                 above them takes their numbers as a row
+//   layers        as checkpoints name them (net/model.h), but "entries.0.conv1" without the name
+//                 of the entry. Convolutions (out, in, height, width), fully connected layers
+//                 (out, in), lstm and gru as LSTMCell and GRUCell. A picture has its channels
+//                 first, also where a layer takes its numbers as a row; several arrays together
+//                 keep our order
 //   heads         policy.weight, value.weight; log_std of a box
 //   observations  observation0_mean and _scale, float64, if numbers are normalised
-//
-// Pure functions.
 #pragma once
 
 #include <cstdint>

@@ -58,8 +58,8 @@ class Torch:
         if observation is None:
             observation = {name[len("observation."):]: value for name, value in given.items()}
         with torch.no_grad():
-            out = self.net(observation, mask,
-                           {name: torch.from_numpy(state) for name, state in states.items()})
+            states = {name: torch.from_numpy(state) for name, state in states.items()}
+            out = self.net(observation, mask, states or None)
         found = {name: value.numpy() for name, value in out._asdict().items()
                  if name != "states" and value is not None}
         return found, {name: state.numpy() for name, state in out.states.items()}

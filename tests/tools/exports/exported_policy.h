@@ -132,12 +132,29 @@ inline std::vector<Case> Cases() {
                      config.net.entries = {"camera: conv 3 3x3, relu, linear 6", "goal: linear 5"};
                      config.net.critic = Critic::kSeparate;
                    }});
+  // The camera's numbers are a row of channels here.
+  cases.push_back({"entries_convolved", Entries(ActionSpace::Choice(3)), [](Config& config) {
+                     Layers({"conv 8 1x1", "residual 1x1", "max_pool 1x1", "layer_norm"})(config);
+                     config.net.entries = {"camera:"};
+                   }});
+  cases.push_back({"entries_normed", Entries(ActionSpace::Choice(3)), [](Config& config) {
+                     Layers({"layer_norm", "residual 1x1", "gru 5"})(config);
+                     config.net.entries = {"camera: max_pool 2x2"};
+                   }});
   cases.push_back({"entries_as_they_are", Entries(Masked(ActionSpace::Choice(3))),
                    Layers({"linear 9", "relu"})});
   return cases;
 }
 
-// The Python that `variable` names, or `usual`, a path from the repository, or that of PATH.
+// The one of this name.
+inline std::vector<Case> Cases(const std::string& name) {
+  std::vector<Case> cases = Cases();
+  std::erase_if(cases, [&](const Case& one) { return one.name != name; });
+  return cases;
+}
+
+// The Python that `variable` names, or `usual`, an absolute path or one from the repository, or
+// that of PATH.
 inline std::string PythonOf(const char* variable, const char* usual) {
   if (const char* named = std::getenv(variable)) return named;
   const fs::path made = fs::path(STARLING_SOURCE_DIR) / usual;
@@ -145,7 +162,9 @@ inline std::string PythonOf(const char* variable, const char* usual) {
 }
 inline bool Has(const std::string& python, const std::string& module) {
   const TempDir anywhere;
-  return RunProgram(anywhere, {python, "-c", "import " + module}).status == 0;
+  const std::string looks =
+      "import importlib.util, sys; sys.exit(importlib.util.find_spec('" + module + "') is None)";
+  return RunProgram(anywhere, {python, "-c", looks}).status == 0;
 }
 
 class ExportedPolicy : public ::testing::TestWithParam<Case> {

@@ -63,15 +63,20 @@ TEST_F(ExportTest, WritesAModuleBesideSafetensors) {
   EXPECT_EQ(ReadFile(dir_ / "catch.py"), kPolicyInTorch);
   EXPECT_TRUE(SafetensorsFile::Read(dir_ / "catch.safetensors").metadata().contains("environment"));
   // Neither a checkpoint nor a program of the user's is lost.
-  const std::string before = ReadFile(checkpoint);
-  EXPECT_THAT(Mistake({"run", "--safetensors", checkpoint.string()}),
+  std::filesystem::copy_file(checkpoint, dir_ / "kept.safetensors");
+  EXPECT_THAT(Mistake({"run", "--safetensors", "kept.safetensors"}),
               HasSubstr("is there and is no exported policy: it is not overwritten"));
-  EXPECT_EQ(ReadFile(checkpoint), before);
+  EXPECT_EQ(ReadFile(dir_ / "kept.safetensors"), ReadFile(checkpoint));
   dir_.Write("mine.py", "print(1)\n");
-  EXPECT_THAT(Mistake({"run", "--safetensors", "mine.safetensors"}),
-              HasSubstr("mine.py is there and is another program: it is not overwritten"));
+  EXPECT_THAT(
+      Mistake({"run", "--safetensors", "mine.safetensors"}),
+      HasSubstr("mine.py is there and is not what would be written: it is not overwritten"));
   EXPECT_FALSE(std::filesystem::exists(dir_ / "mine.safetensors"));
   EXPECT_THAT(Mistake({"run", "--safetensors", "x.onnx"}), HasSubstr("must end in .safetensors"));
+  for (const char* name : {"torch", "my-policy", "1st", "v1.2"}) {
+    EXPECT_THAT(Mistake({"run", "--safetensors", std::string(name) + ".safetensors"}),
+                HasSubstr("which Python cannot import: use another name"));
+  }
 }
 
 TEST_F(ExportTest, SaysWhatIsWrongBeforeItReadsWeights) {

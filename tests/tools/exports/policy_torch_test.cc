@@ -23,6 +23,21 @@ TEST_P(PolicyTorchTest, ComputesWhatTheNetComputes) {
 INSTANTIATE_TEST_SUITE_P(Of, PolicyTorchTest, ::testing::ValuesIn(Cases()),
                          [](const auto& of) { return of.param.name; });
 
+// Of a policy with normalisation, a mask, and two memories.
+class TorchMistakesTest : public PolicyTorchTest {};
+TEST_P(TorchMistakesTest, AreNamed) {
+  const std::string python = PythonOf("STARLING_TORCH_PYTHON", "/usr/bin/python3");
+  if (!Has(python, "torch")) GTEST_SKIP() << "no PyTorch; run scripts/setup --torch";
+  WriteTorchPolicy(dir_ / "policy.safetensors", PolicyTorch(config_, env_, weights_));
+  dir_.Write("policy.py", kPolicyInTorch);
+  const fs::path script = fs::path(STARLING_SOURCE_DIR) / "tests/tools/exports/torch_mistakes.py";
+  const Finished finished = RunProgram(dir_, {python, "-B", script, dir_.path()});
+  EXPECT_EQ(finished.status, 0) << finished.err;
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, TorchMistakesTest, ::testing::ValuesIn(Cases("memories")),
+                         [](const auto& of) { return of.param.name; });
+
 // The names that a reader of PyTorch expects, in its layouts.
 TEST(PolicyTorch, NamesAndShapesArePyTorchs) {
   Config config;
