@@ -1,5 +1,7 @@
 // Pages that repeat other files: docs/reference equals the output of the programs and
 // configs/reference.toml, and docs/troubleshooting.md quotes sentences that the source can print.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
@@ -7,8 +9,13 @@
 #include <string_view>
 #include <vector>
 
+#include "api/starling.h"
 #include "core/file.h"
+#include "envs/bridge/protocol.h"
+#include "learner/storage/journal.h"
 #include "tests/support/fleet_fixtures.h"
+#include "tools/exports/onnx_model.h"
+#include "wire/protocol.h"
 
 namespace starling {
 namespace {
@@ -44,8 +51,8 @@ std::string Joined(const std::string& source) {
 // All of the rooms' sources, one after the other.
 std::string AllSources() {
   std::string all;
-  for (const char* room : {"core", "wire", "envs", "net", "actors", "learner", "results", "monitor",
-                           "fleet", "tools", "programs"}) {
+  for (const char* room : {"core", "wire", "envs", "net", "actors", "learner", "results", "api",
+                           "monitor", "fleet", "tools", "programs"}) {
     for (const auto& entry : fs::recursive_directory_iterator(kRoot / room)) {
       const fs::path extension = entry.path().extension();
       const bool source = extension == ".cc" || extension == ".h" || extension == ".py";
@@ -66,6 +73,30 @@ std::vector<std::string> FixedParts(const std::string& heading) {
     sentence.erase(0, end == sentence.size() ? end : end + kVaries.size());
   }
   return parts;
+}
+
+TEST(DocsPages, VersionsAreThoseOfTheSource) {
+  const std::string page = ReadFile(kRoot / "docs/versions.md");
+  const auto row = [&](const std::string& begin) {
+    EXPECT_NE(page.find("\n| " + begin + " |"), std::string::npos) << begin;
+  };
+  row(fmt::format("C interface | {}", STARLING_INTERFACE));
+  row(fmt::format("wire | {}", wire::kProtocolVersion));
+  row(fmt::format("workers of environments | {}", envs::kWorkerProtocol));
+  row(fmt::format("journal | {}", learner::kJournalFormat));
+  row(fmt::format("ONNX | opset {}", exports::kOpset));
+  const auto formats = [](const char* file) {
+    const std::string source = ReadFile(kRoot / "learner/storage" / file);
+    const std::string begin = "kFormat = \"";
+    const std::size_t at = source.find(begin) + begin.size();
+    return source.substr(at, source.find('"', at) - at);
+  };
+  row(fmt::format("checkpoints | `{}`, `{}`", formats("checkpoint.cc"),
+                  formats("checkpoint_parts.cc")));
+  const std::string plugin = ReadFile(kRoot / "envs/plugin.h");
+  EXPECT_NE(plugin.find("STARLING_ENV_VERSION must be 1 or 2"), std::string::npos);
+  row("plug-ins | 1 and 2");
+  row(fmt::format("Starling | {}", STARLING_RELEASE));
 }
 
 TEST(DocsPages, TroubleshootingQuotesSentencesOfTheSource) {
