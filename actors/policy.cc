@@ -23,8 +23,12 @@ std::span<float> Policy::rows() {
   return normalizer_.rows().empty() ? model_->observations() : normalizer_.rows();
 }
 
-void Policy::Act(std::span<std::int32_t> actions) {
-  Evaluate();
+void Policy::Evaluate() {
+  normalizer_.Standardize(weights_, {.envs = envs_}, model_->observations());
+  model_->Forward(weights_.first(layout_.trained()), 0);
+}
+
+void Policy::Take(std::span<std::int32_t> actions) {
   if (greedy_) {
     net::GreedyActions(envs_, model_->policy(), model_->logits(), actions);
   } else {
@@ -35,11 +39,6 @@ void Policy::Act(std::span<std::int32_t> actions) {
                                .taken = actions.data()});
   }
   model_->Carry(0);
-}
-
-void Policy::Evaluate() {
-  normalizer_.Standardize(weights_, {.envs = envs_}, model_->observations());
-  model_->Forward(weights_.first(layout_.trained()), 0);
 }
 
 void Policy::Seed(std::uint64_t seed) {

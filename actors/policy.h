@@ -31,20 +31,25 @@ class Policy {
   Policy(const Config& config, const envs::EnvSpec& env, std::span<const float> weights, int envs,
          std::uint64_t seed, bool greedy);
 
-  // The caller writes both before Act and Evaluate:
+  // The caller writes both before Evaluate:
   // observations as the environments give them, each with the mask of its actions (envs, row);
   std::span<float> rows();
   // not 0 where an observation is the first of an episode: memory is empty there (envs).
   std::span<std::uint8_t> begins() { return model_->resets(); }
 
-  // Writes an action for each environment (envs, words): points of the whole space of a box
-  // (core/action_space.h). The memory of the net moves on.
-  void Act(std::span<std::int32_t> actions);
-  // Computes outputs() and values() alone: nothing is drawn, and memory stays as it is.
+  // Evaluate and Take.
+  void Act(std::span<std::int32_t> actions) {
+    Evaluate();
+    Take(actions);
+  }
+  // Computes a distribution (net/policy.h) and what the critic expects. Nothing is drawn, and the
+  // memory of the net stays as it is.
   void Evaluate();
-  // Of the last of the two: a distribution (net/policy.h) and what the critic expects.
   std::span<const float> outputs() const { return model_->logits(); }  // (envs, outputs)
   std::span<const float> values() const { return model_->values(); }   // (envs)
+  // Writes an action for each environment (envs, words): points of the whole space of a box
+  // (core/action_space.h). The memory moves on. REQUIRES: Evaluate has just run.
+  void Take(std::span<std::int32_t> actions);
 
   // Draws as from the beginning, of another seed.
   void Seed(std::uint64_t seed);

@@ -4,6 +4,7 @@
 // Thread safety: a sentence belongs to the thread that failed.
 #pragma once
 
+#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,10 +24,12 @@ starling_status Fail(starling_status status, const char* sentence) noexcept;
 
 // Runs `function`; an exception becomes its status and sentence.
 template <class Function>
-starling_status Guarded(const Function& function) noexcept {
+starling_status Guarded(const Function& function) {
   try {
     function();
     return STARLING_OK;
+  } catch (const abi::__forced_unwind&) {
+    throw;  // the thread is cancelled
   } catch (const UserError& error) {
     return Fail(STARLING_MISTAKE, error.what());
   } catch (const std::bad_alloc&) {

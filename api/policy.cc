@@ -1,6 +1,7 @@
 // The policies of starling.h.
 #include <fmt/format.h>
 #include <omp.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <bit>
@@ -64,37 +65,72 @@ namespace {
 
 constexpr int kMostEnvs = 1 << 20;
 
-// While it lives, oneDNN computes in the calling thread alone (net/cpu/gemm.h). The number of
-// OpenMP's threads is the caller's, who may compute with them, too.
-class OneThread {
+// While it lives, oneDNN computes in the calling thread alone. Then the number of OpenMP's threads
+// and the stack of signal handlers are the caller's again (net/cpu/gemm.h sets both).
+class AsGuest {
  public:
-  OneThread() {
+  AsGuest() {
+    sigaltstack(nullptr, &stack_);
     omp_set_dynamic(0);
     omp_set_num_threads(1);
   }
-  ~OneThread() {
-    omp_set_dynamic(dynamic_);
+  ~AsGuest() {
     omp_set_num_threads(threads_);
+    omp_set_dynamic(dynamic_);
+    sigaltstack(&stack_, nullptr);
   }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
+  AsGuest(const AsGuest&) = delete;
+  AsGuest& operator=(const AsGuest&) = delete;
 
  private:
   const int dynamic_ = omp_get_dynamic(), threads_ = omp_get_max_threads();
+  stack_t stack_{};
 };
 
+// While it lives, signals wait: oneDNN's code points the stack register elsewhere, where a handler
+// of the caller's would overwrite what it finds.
+class Uninterrupted {
+ public:
+  Uninterrupted() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~Uninterrupted() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  Uninterrupted(const Uninterrupted&) = delete;
+  Uninterrupted& operator=(const Uninterrupted&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+// Returns the place of the first number that is not finite, or numbers.size().
+std::size_t FirstNotFinite(std::span<const float> numbers) {
+  constexpr std::uint32_t kExponent = 0x7f800000;  // all ones: infinite, or not a number
+  const auto exponent = [](float x) { return std::bit_cast<std::uint32_t>(x) & kExponent; };
+  std::uint32_t largest = 0;  // without a branch, so that it is vectorised
+  for (const float x : numbers) largest = std::max(largest, exponent(x));
+  if (largest < kExponent) return numbers.size();
+  const auto found = std::ranges::find(numbers, kExponent, exponent);
+  return static_cast<std::size_t>(found - numbers.begin());
+}
+
 // Throws UserError if one of the numbers (envs, width) is not finite.
-void CheckFinite(std::span<const float> numbers, std::size_t width) {
-  constexpr std::uint32_t kExponent = 0x7f800000;
-  const auto bad = [](float x) {
-    return (std::bit_cast<std::uint32_t>(x) & kExponent) == kExponent;
-  };
-  std::uint32_t any = 0;  // without a branch, so that it is vectorised
-  for (const float x : numbers) any |= std::uint32_t{bad(x)};
-  if (any == 0) return;
-  const auto at = static_cast<std::size_t>(std::ranges::find_if(numbers, bad) - numbers.begin());
+void CheckObserved(std::span<const float> numbers, std::size_t width) {
+  const std::size_t at = FirstNotFinite(numbers);
+  if (at == numbers.size()) return;
   throw UserError(fmt::format("observations: number {} of environment {} is {}", at % width,
                               at / width, numbers[at]));
+}
+
+// The same of what the net makes of them.
+void CheckEvaluated(std::span<const float> numbers, std::size_t envs) {
+  const std::size_t at = FirstNotFinite(numbers);
+  if (at == numbers.size()) return;
+  throw UserError(
+      fmt::format("the net makes {} of the observation of environment {}: it is too large, or the "
+                  "weights are damaged",
+                  numbers[at], at / (numbers.size() / envs)));
 }
 
 // Throws UserError if a mask (envs, values) allows no value of a choice.
@@ -140,16 +176,21 @@ void Act(starling_policy& policy, const float* observations, const std::uint8_t*
   const auto envs = static_cast<std::size_t>(policy.envs);
   const std::span numbers(observations, envs * policy.numbers());
   const std::span allowed(mask, envs * policy.mask());
-  CheckFinite(numbers, policy.numbers());
+  CheckObserved(numbers, policy.numbers());
   CheckMask(allowed, policy.actions());
-  // 2. Act.
-  const OneThread one_thread;
+  // 2. Evaluate them.
+  const AsGuest guest;
+  const Uninterrupted uninterrupted;
   Show(numbers, allowed, policy.envs, policy.policy.rows());
+  policy.seen = false;
+  policy.policy.Evaluate();
+  CheckEvaluated(policy.policy.outputs(), envs);
+  CheckEvaluated(policy.policy.values(), envs);
   policy.seen = true;
-  if (actions == nullptr) return policy.policy.Evaluate();
-  policy.policy.Act(policy.taken);
+  // 3. Act.
+  if (actions == nullptr) return;
+  policy.policy.Take(policy.taken);
   std::ranges::fill(policy.policy.begins(), std::uint8_t{0});
-  // 3. Hand out the actions.
   if (policy.actions().box()) IntoBounds(policy.actions(), policy.taken);
   std::memcpy(actions, policy.taken.data(), policy.taken.size() * sizeof(std::int32_t));
 }
@@ -169,7 +210,7 @@ std::unique_ptr<starling_policy> Open(const char* path, const starling_policy_op
     throw UserError(
         fmt::format("options->envs is {}: it is at least 1, at most {}", options.envs, kMostEnvs));
   }
-  const OneThread one_thread;
+  const AsGuest guest;
   BeQuiet();
   results::TrainedPolicy trained = results::LoadPolicy(path);
   trained.checkpoint.optimizer_state.clear();
@@ -251,6 +292,10 @@ starling_status starling_policy_array(const starling_policy* policy, int32_t ind
                                           .reserved = 0},
                                          array, "array");
   });
+}
+
+const char* starling_policy_checkpoint(const starling_policy* policy) {
+  return policy == nullptr ? "" : policy->trained.path.c_str();
 }
 
 const char* starling_policy_config(const starling_policy* policy) {

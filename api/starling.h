@@ -20,10 +20,11 @@
  * that asks.
  *
  * A guest. The library starts no thread, catches no signal, and leaves the floating-point mode and
- * the number of OpenMP's threads as they are. A thread that has none gets a stack for signal
- * handlers. To standard error it writes nothing but warnings (a damaged checkpoint that is passed
+ * the number of OpenMP's threads as they are. Signals of the calling thread wait while a net
+ * computes. To standard error it writes nothing but warnings (a damaged checkpoint that is passed
  * over). It ends the program only where it cannot work at all: by a fault of its own that a check
- * finds, or, of a portable build, when it is loaded on a processor without AVX2. */
+ * finds; where oneDNN finds no memory for its code; or, of a portable build, when it is loaded on
+ * a processor without AVX2. A thread that acts needs a stack of 64 KiB. */
 #ifndef STARLING_H
 #define STARLING_H
 
@@ -114,13 +115,15 @@ typedef struct starling_array {
   size_t size;      /* sizeof(starling_array) */
   const char* name; /* of the key of a Dict; "observation" if there is one array alone */
   int32_t height, width, channels;
-  float low, high; /* every number lies within, before normalisation */
+  float low, high; /* of every number, as its environment says; not checked */
   int32_t reserved;
 } starling_array;
 /* REQUIRES: 0 <= index < starling_spaces.arrays, else STARLING_MISTAKE. */
 STARLING_EXPORT starling_status starling_policy_array(const starling_policy* policy, int32_t index,
                                                       starling_array* array);
 
+/* The path of the checkpoint that was opened. */
+STARLING_EXPORT const char* starling_policy_checkpoint(const starling_policy* policy);
 /* The configuration of the run, in TOML. */
 STARLING_EXPORT const char* starling_policy_config(const starling_policy* policy);
 
@@ -133,7 +136,8 @@ STARLING_EXPORT const char* starling_policy_config(const starling_policy* policy
  * actions       (envs, width): int32_t from 0 for choices, float between the bounds for a box.
  *               NULL: nothing is drawn, and memory stays as it is; for starling_policy_values.
  *
- * After STARLING_MISTAKE nothing has changed. */
+ * After STARLING_MISTAKE nothing has changed, except that there are no values and outputs if the
+ * net's are not finite: observations were too large, or its weights are damaged. */
 STARLING_EXPORT starling_status starling_policy_act(starling_policy* policy,
                                                     const float* observations, const uint8_t* mask,
                                                     void* actions);

@@ -42,16 +42,6 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O3")
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
 set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")
 
-find_program(MOLD mold)
-if(MOLD)
-  add_link_options(-fuse-ld=mold)
-  # Mold 1 begins RELRO at .tbss. Where that falls on the last bytes of a page, it is a page that
-  # nothing maps, and the program does not load ("cannot apply additional memory protection").
-  execute_process(COMMAND ${MOLD} --version OUTPUT_VARIABLE mold_version)
-  if(mold_version MATCHES "mold 1\\.")
-    add_link_options(LINKER:-z,norelro)
-  endif()
-endif()
 find_program(CCACHE ccache)
 if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})

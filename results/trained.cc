@@ -161,7 +161,7 @@ TrainedPolicy LoadPolicy(const std::filesystem::path& target,
     }
   }
   CheckHolds(found, config, env, !overrides.empty());
-  return {std::move(config), std::move(env), std::move(found.checkpoint)};
+  return {std::move(config), std::move(env), std::move(found.path), std::move(found.checkpoint)};
 }
 
 }  // namespace starling::results

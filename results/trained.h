@@ -41,7 +41,8 @@ Trained LoadTrained(const std::filesystem::path& target,
 struct TrainedPolicy {
   Config config;      // of the run
   envs::EnvSpec env;  // what its environment shows and takes
-  learner::Checkpoint checkpoint;
+  std::filesystem::path path;
+  learner::Checkpoint checkpoint;  // in it
 };
 
 // The same, to act where the environment need not be: without overrides its spaces are read from

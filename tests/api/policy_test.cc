@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <omp.h>
+#include <pthread.h>
+#include <signal.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -236,6 +239,7 @@ TEST_F(PolicyTest, SaysWhatItSeesAndDoes) {
   EXPECT_EQ(starling_policy_array(policy.get(), 1, &array), STARLING_MISTAKE);
   EXPECT_STREQ(starling_error(), "index is 1: an observation has 1 arrays");
   EXPECT_THAT(starling_policy_config(policy.get()), HasSubstr("name = \"catch\""));
+  EXPECT_EQ(starling_policy_checkpoint(policy.get()), path.string());
 }
 
 TEST_F(PolicyTest, OfABoxTheBoundsAreTold) {
@@ -346,18 +350,60 @@ TEST_F(PolicyTest, DrawsAgainFromItsSeed) {
   EXPECT_NE(draw(), first);
 }
 
-// A program that computes with OpenMP's threads, too.
-TEST_F(PolicyTest, LeavesTheThreadsOfOpenMpAsTheyAre) {
+// A program that computes with OpenMP's threads, too, and has handlers of signals.
+TEST_F(PolicyTest, LeavesTheThreadAsItIs) {
   Save({"env.name=minatar/breakout"});
-  const int threads = omp_get_max_threads();
-  omp_set_num_threads(3);
-  const Handle policy = Open(1, true);
-  EXPECT_EQ(omp_get_max_threads(), 3);
-  const std::vector<float> seen(static_cast<std::size_t>(SpacesOf(policy).numbers), 0.0f);
-  std::int32_t action = 0;
-  EXPECT_EQ(starling_policy_act(policy.get(), seen.data(), nullptr, &action), STARLING_OK);
-  EXPECT_EQ(omp_get_max_threads(), 3);
-  omp_set_num_threads(threads);
+  std::thread([this] {
+    omp_set_num_threads(3);
+    sigset_t blocked, now;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR2);
+    pthread_sigmask(SIG_SETMASK, &blocked, nullptr);
+    const auto expect_as_it_was = [&now] {
+      EXPECT_EQ(omp_get_max_threads(), 3);
+      stack_t stack{};
+      sigaltstack(nullptr, &stack);
+      EXPECT_TRUE((stack.ss_flags & SS_DISABLE) != 0);
+      pthread_sigmask(SIG_SETMASK, nullptr, &now);
+      EXPECT_EQ(sigismember(&now, SIGUSR2), 1);
+      EXPECT_EQ(sigismember(&now, SIGUSR1), 0);
+    };
+    const Handle policy = Open(1, true);
+    expect_as_it_was();
+    const std::vector<float> seen(static_cast<std::size_t>(SpacesOf(policy).numbers), 0.0f);
+    std::int32_t action = 0;
+    EXPECT_EQ(starling_policy_act(policy.get(), seen.data(), nullptr, &action), STARLING_OK);
+    expect_as_it_was();
+  }).join();
+}
+
+// oneDNN's product of these sizes keeps its stack pointer in the heap, where a handler would write.
+TEST_F(PolicyTest, SignalsWaitWhileTheNetComputes) {
+  Save({"env.name=catch", "net.kind=mlp", "net.hidden=[64,600]"});
+  struct sigaction handler {};
+  handler.sa_handler = [](int) {
+    volatile char used[2048];
+    for (volatile char& byte : used) byte = 7;
+  };
+  struct sigaction before {};
+  ASSERT_EQ(sigaction(SIGUSR1, &handler, &before), 0);  // without SA_ONSTACK
+  std::atomic<bool> over{false};
+  const pthread_t acting = pthread_self();
+  std::thread sends([&] {
+    while (!over) {
+      pthread_kill(acting, SIGUSR1);
+      std::this_thread::yield();
+    }
+  });
+  const Handle policy = Open(600, false);
+  const std::vector<float> seen(600 * 50, 0.5f);
+  std::vector<std::int32_t> actions(600);
+  for (int step = 0; step < 100; ++step) {
+    ASSERT_EQ(starling_policy_act(policy.get(), seen.data(), nullptr, actions.data()), STARLING_OK);
+  }
+  over = true;
+  sends.join();
+  sigaction(SIGUSR1, &before, nullptr);
 }
 
 // Of an environment that this machine lacks, whose spaces are all that is known.
@@ -472,6 +518,7 @@ TEST_F(MistakeTest, OfHandles) {
   Expect(starling_policy_reset(nullptr, nullptr), "policy is NULL");
   Expect(starling_policy_seed(nullptr, 1), "policy is NULL");
   EXPECT_STREQ(starling_policy_config(nullptr), "");
+  EXPECT_STREQ(starling_policy_checkpoint(nullptr), "");
   starling_policy_close(nullptr);
 }
 
@@ -499,6 +546,45 @@ TEST_F(MistakeTest, OfObservationsChangesNothing) {
     ASSERT_EQ(starling_policy_act(policy.get(), seen.data(), nullptr, actions.data()), STARLING_OK);
     ASSERT_EQ(starling_policy_act(other.get(), seen.data(), nullptr, expected.data()), STARLING_OK);
     ASSERT_EQ(actions, expected);
+  }
+}
+
+// Nothing is drawn of logits that are no numbers, and memory does not keep them.
+TEST_F(MistakeTest, OfObservationsThatAreTooLarge) {
+  Save({"env.name=memory/recall", "net.layers=[\"linear 8\", \"gru 8\"]"});
+  const Handle policy = Open(2, false), other = Open(2, false);
+  const auto size = static_cast<std::size_t>(2 * SpacesOf(policy).numbers);
+  const std::vector<float> seen(size, 0.5f);
+  std::vector<float> huge = seen, values(2), expected(2);
+  for (std::size_t i = size / 2; i < size; ++i) huge[i] = i % 2 == 0 ? 3e38f : -3e38f;
+  std::vector<std::int32_t> actions(2);
+  Expect(starling_policy_act(policy.get(), huge.data(), nullptr, actions.data()),
+         " of the observation of environment 1: it is too large, or the weights are damaged");
+  Expect(starling_policy_values(policy.get(), values.data()), "no observation was given");
+  for (int i = 0; i < 3; ++i) {
+    std::vector<std::int32_t> same(2);
+    ASSERT_EQ(starling_policy_act(policy.get(), seen.data(), nullptr, actions.data()), STARLING_OK);
+    ASSERT_EQ(starling_policy_act(other.get(), seen.data(), nullptr, same.data()), STARLING_OK);
+    starling_policy_values(policy.get(), values.data());
+    starling_policy_values(other.get(), expected.data());
+    EXPECT_EQ(values, expected);
+    EXPECT_EQ(actions, same);
+  }
+}
+
+TEST_F(MistakeTest, OfWeightsThatAreNoNumbers) {
+  Save({"env.name=catch", "net.hidden=[32]"});
+  for (const char* head : {"policy.bias", "value.bias"}) {
+    learner::Checkpoint checkpoint = learner::ReadCheckpoint(path);
+    checkpoint.weights[checkpoint.layout.Find(head).offset] = NAN;
+    const auto damaged = learner::WriteCheckpoint(dir / head, checkpoint);
+    starling_policy* policy = nullptr;
+    ASSERT_EQ(starling_policy_open(damaged.c_str(), nullptr, &policy), STARLING_OK);
+    const Handle handle(policy);
+    const std::vector<float> seen(50);
+    std::int32_t action = 0;
+    Expect(starling_policy_act(policy, seen.data(), nullptr, &action),
+           "the net makes nan of the observation of environment 0");
   }
 }
 

@@ -93,7 +93,7 @@ int RunExport(const ExportOptions& options) {
     CheckOverwritten(safetensors);
   }
   // 2. The policy.
-  const auto [config, env, checkpoint] = results::LoadPolicy(target, overrides);
+  const auto [config, env, path, checkpoint] = results::LoadPolicy(target, overrides);
   const std::map<std::string, std::string> properties{{"program", BuildLine("starling")},
                                                       {"environment", env.name},
                                                       {"steps", std::to_string(checkpoint.steps)}};

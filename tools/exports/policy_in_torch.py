@@ -17,11 +17,11 @@ from torch import nn
 from torch.nn import functional
 
 
-def check(name, x, shape):
-    """Raises ValueError unless `x` is a tensor (N, *shape)."""
-    if not isinstance(x, torch.Tensor) or tuple(x.shape[1:]) != tuple(shape) or x.dim() == 0:
-        found = tuple(x.shape) if isinstance(x, torch.Tensor) else type(x).__name__
-        raise ValueError(f"{name} is {found}, not a tensor {('N', *shape)}")
+def check(name, x, shape, n="N"):
+    """Raises ValueError unless `x` is a tensor (n, *shape)."""
+    found = tuple(x.shape) if isinstance(x, torch.Tensor) else type(x).__name__
+    if found != (n, *shape) and (n != "N" or len(found) == 0 or found[1:] != (*shape,)):
+        raise ValueError(f"{name} is {found}, not a tensor {(n, *shape)}")
 
 
 def rows(x):
@@ -181,7 +181,7 @@ class Policy(Net):
         if set(given) != set(widths):
             raise ValueError(f"states has {sorted(given)}, not {sorted(widths)}")
         for name, width in widths.items():
-            check(f"states[{name!r}]", given[name], [width])
+            check(f"states[{name!r}]", given[name], [width], len(x))
         return given
 
     def standardized(self, i, x):
@@ -206,7 +206,7 @@ class Policy(Net):
 
     def choice(self, logits, value, action_mask, after):
         if self.spec["actions"]["masked"]:
-            check("action_mask", action_mask, logits.shape[1:])
+            check("action_mask", action_mask, logits.shape[1:], len(logits))
             logits = logits.masked_fill(action_mask == 0, self.spec["forbidden"])
         choices = logits.split(self.spec["actions"]["counts"], 1)
         action = torch.stack([choice.argmax(1) for choice in choices], 1)

@@ -23,10 +23,13 @@ def wants(sentence, act):
 wants("observation is (5,), not a tensor ('N', 5)", lambda: net(seen[0], mask))
 wants("observation is (4, 3), not a tensor ('N', 5)", lambda: net(mask, mask))
 wants("observation is list, not", lambda: net([[0.0] * 5], mask))
-wants("action_mask is NoneType, not a tensor ('N', 3)", lambda: net(seen))
-wants("action_mask is (4, 1), not a tensor ('N', 3)", lambda: net(seen, mask[:, :1]))
+wants("action_mask is NoneType, not a tensor (4, 3)", lambda: net(seen))
+wants("action_mask is (4, 1), not a tensor (4, 3)", lambda: net(seen, mask[:, :1]))
+wants("action_mask is (1, 3), not a tensor (4, 3)", lambda: net(seen, mask[:1]))
 wants("states has ['lstm1.h'], not ['critic.lstm1.c', 'critic.lstm1.h', 'lstm1.c', 'lstm1.h']",
       lambda: net(seen, mask, {"lstm1.h": torch.zeros(4, 5)}))
+wants("is (3, 5), not a tensor (4, 5)", lambda: net(seen, mask, {
+    name: torch.zeros(3, 5) for name in net(seen, mask).states}))
 wants("states['lstm1.h'] is (4, 1), not", lambda: net(seen, mask, {
     name: torch.zeros(4, 1 if name == "lstm1.h" else 5) for name in net(seen, mask).states}))
 wants("policy.py is no file of safetensors", lambda: policy.load(folder / "policy.py"))
