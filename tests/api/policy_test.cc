@@ -62,7 +62,8 @@ class PolicyTest : public testing::Test {
     return Handle(policy);
   }
   static starling_spaces SpacesOf(const Handle& policy) {
-    starling_spaces spaces{.size = sizeof(spaces)};
+    starling_spaces spaces{};
+    spaces.size = sizeof(spaces);
     EXPECT_EQ(starling_policy_spaces(policy.get(), &spaces), STARLING_OK);
     return spaces;
   }
@@ -161,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"memory", {"env.name=memory/recall", "net.layers=[\"linear 8\", \"lstm 8\"]"}},
         Case{"two_memories",
              {"env.name=memory/recall", "net.layers=[\"gru 8\"]", "net.critic=separate"}}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& of) { return std::string(of.param.name); });
 
 // What `starling eval` computes, of the first episode in every environment.
 class EvaluationTest : public PolicyTest, public testing::WithParamInterface<Case> {};
@@ -208,7 +209,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"memory",
                          {"env.name=memory/recall", "net.kind=layers",
                           "net.layers=[\"linear 8\", \"lstm 8\"]"}}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& of) { return std::string(of.param.name); });
 
 // ---- spaces
 
@@ -229,7 +230,8 @@ TEST_F(PolicyTest, SaysWhatItSeesAndDoes) {
   EXPECT_EQ(spaces.has_memory, 0);
   EXPECT_EQ(spaces.steps, 1000u);
   ASSERT_EQ(spaces.arrays, 1);
-  starling_array array{.size = sizeof(array)};
+  starling_array array{};
+  array.size = sizeof(array);
   ASSERT_EQ(starling_policy_array(policy.get(), 0, &array), STARLING_OK);
   EXPECT_STREQ(array.name, "observation");
   EXPECT_EQ(array.height, 10);
@@ -432,7 +434,8 @@ TEST_F(PolicyTest, SeveralArraysStandOneAfterTheOther) {
   EXPECT_EQ(spaces.arrays, 2);
   EXPECT_EQ(spaces.numbers, 15);
   EXPECT_EQ(spaces.low[0], -kInfinity);
-  starling_array array{.size = sizeof(array)};
+  starling_array array{};
+  array.size = sizeof(array);
   starling_policy_array(policy.get(), 1, &array);
   EXPECT_STREQ(array.name, "joints");
   EXPECT_EQ(array.channels, 3);
@@ -503,7 +506,8 @@ TEST_F(MistakeTest, OfOptions) {
          "options->size is 0: set it to sizeof *options");
   options.size = 0x7f1200345678;  // never set
   Expect(starling_policy_open("/nowhere", &options, &policy), "options->size is 13971");
-  options = {.size = sizeof(options), .envs = -1};
+  options.size = sizeof(options);
+  options.envs = -1;
   Expect(starling_policy_open("/nowhere", &options, &policy), "options->envs is -1");
   options.envs = INT32_MAX;
   Expect(starling_policy_open("/nowhere", &options, &policy),
@@ -645,7 +649,8 @@ TEST_F(PolicyTest, ANewerProgramReadsZerosInMembersThatThisLibraryDoesNotKnow) {
   struct {
     starling_spaces known;
     std::uint64_t newer, behind;
-  } spaces{{.size = offsetof(decltype(spaces), behind)}, 9, 9};
+  } spaces{{}, 9, 9};
+  spaces.known.size = offsetof(decltype(spaces), behind);
   ASSERT_EQ(starling_policy_spaces(policy.get(), &spaces.known), STARLING_OK);
   EXPECT_EQ(spaces.known.envs, 3);
   EXPECT_EQ(spaces.newer, 0u);
