@@ -1,5 +1,5 @@
 // A trained net that acts: observations of several environments in, actions out. It owns no
-// environment, so whoever has observations can ask it: a player, another program (api/).
+// environment. Players ask it, and programs in C (api/).
 //
 // It computes on the processor, in one thread, as fixed weights and equal observations demand: the
 // actions of the same seed and number of environments are equal, bit for bit.
@@ -42,11 +42,11 @@ class Policy {
     Evaluate();
     Take(actions);
   }
-  // Computes a distribution (net/policy.h) and what the critic expects. Nothing is drawn, and the
-  // memory of the net stays as it is.
+  // Computes outputs() and values(). Draws nothing, and leaves the memory of the net as it is.
   void Evaluate();
-  std::span<const float> outputs() const { return model_->logits(); }  // (envs, outputs)
-  std::span<const float> values() const { return model_->values(); }   // (envs)
+  // (envs, outputs): the distributions of the actions (net/policy.h).
+  std::span<const float> outputs() const { return model_->logits(); }
+  std::span<const float> values() const { return model_->values(); }  // (envs): the critic's
   // Writes an action for each environment (envs, words): points of the whole space of a box
   // (core/action_space.h). The memory moves on. REQUIRES: Evaluate has just run.
   void Take(std::span<std::int32_t> actions);

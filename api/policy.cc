@@ -87,8 +87,8 @@ class AsGuest {
   stack_t stack_{};
 };
 
-// While it lives, signals wait: oneDNN's code points the stack register elsewhere, where a handler
-// of the caller's would overwrite what it finds.
+// While it lives, signals wait: oneDNN's code points the stack register into the heap, and a
+// handler of the caller's would write there.
 class Uninterrupted {
  public:
   Uninterrupted() {
@@ -123,7 +123,7 @@ void CheckObserved(std::span<const float> numbers, std::size_t width) {
                               at / width, numbers[at]));
 }
 
-// The same of what the net makes of them.
+// Throws UserError if one of the net's numbers (envs, width) is not finite.
 void CheckEvaluated(std::span<const float> numbers, std::size_t envs) {
   const std::size_t at = FirstNotFinite(numbers);
   if (at == numbers.size()) return;
@@ -195,8 +195,8 @@ void Act(starling_policy& policy, const float* observations, const std::uint8_t*
   std::memcpy(actions, policy.taken.data(), policy.taken.size() * sizeof(std::int32_t));
 }
 
-// The library is a guest: it says only what is wrong. Nothing logs before this is done, and only
-// Open logs, so that no thread meets InitLog.
+// Makes the library log warnings alone. Only Open logs, and it calls this first, so no other thread
+// logs during InitLog.
 void BeQuiet() {
   [[maybe_unused]] static const bool once = [] {
     InitLog("starling", LogLevel::kWarn);
@@ -239,7 +239,7 @@ starling_spaces SpacesOf(const starling_policy& policy) {
           .steps = policy.trained.checkpoint.steps};
 }
 
-// Writes what the last observations gave.
+// Copies `of_last`, what the net has made of the last observations.
 void Tell(const starling_policy* policy, std::span<const float> of_last, float* to,
           const char* name) {
   Require(to, name);

@@ -1,4 +1,4 @@
-// The net that a run starts with, and what can be done with the run afterwards.
+// The net that a run starts with, and whether the run can be resumed exactly or replayed.
 #pragma once
 
 #include <filesystem>

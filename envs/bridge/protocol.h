@@ -104,7 +104,7 @@ constexpr WorkerMemory LayOut(std::size_t count, std::size_t words, bool keep_be
 }
 
 // A worker's description of its envs at the start, written and read. The reader trusts nothing.
-// Checkpoints hold it, too (envs/spaces.h): what it says now must be read forever.
+// Checkpoints hold this text, too (envs/spaces.h), so that later programs must go on reading it.
 
 // `spec` as one line of JSON, without the line's end. Bytes that are not UTF-8 are replaced.
 std::string WorkerSpecLine(const FrameSpec& spec);

@@ -6,6 +6,7 @@
 
 #include "core/check.h"
 #include "net/op_args.h"
+#include "tools/exports/layouts.h"
 
 namespace starling::exports {
 namespace {
@@ -59,22 +60,11 @@ std::string LayerGraph::Parameter(const std::string& name) {
   return onnx_.Constant(parameter.shape, Weights(parameter));
 }
 
-// (KH, KW, CIN, COUT) as (COUT, CIN, KH, KW).
 std::string LayerGraph::Kernel(const std::string& name) {
   const net::Parameter& parameter = layout_.Find(name);
-  const std::span<const float> from = Weights(parameter);
   const Shape& shape = parameter.shape;
-  const std::int64_t cells = shape[0] * shape[1], in = shape[2], out = shape[3];
-  std::vector<float> to(from.size());
-  for (std::int64_t o = 0, at = 0; o < out; ++o) {
-    for (std::int64_t i = 0; i < in; ++i) {
-      for (std::int64_t cell = 0; cell < cells; ++cell, ++at) {
-        to[static_cast<std::size_t>(at)] =
-            from[static_cast<std::size_t>((cell * in + i) * out + o)];
-      }
-    }
-  }
-  return onnx_.Constant({out, in, shape[0], shape[1]}, std::span<const float>(to));
+  const std::vector<float> kernel = OutputsFirst(Weights(parameter), shape);
+  return onnx_.Constant({shape[3], shape[2], shape[0], shape[1]}, std::span<const float>(kernel));
 }
 
 // ---- Both forms of a value

@@ -18,6 +18,7 @@
 #include "net/running.h"
 #include "results/trained.h"
 #include "tools/exports/layer_graph.h"
+#include "tools/exports/layouts.h"
 #include "tools/exports/onnx_model.h"
 
 namespace starling::exports {
@@ -106,13 +107,7 @@ class PolicyGraph {
     return onnx_.Node("Cast", {value}, {{"to", static_cast<std::int64_t>(ElementType::kDouble)}});
   }
   Value Standardized(const Value& x, const net::Parameter& sums) {
-    std::vector<double> means, scales;
-    const std::span<const float> all = layers_.Weights(sums);
-    for (std::size_t at = 0; at < all.size(); at += net::kSumsOfNumber) {
-      const net::Spread spread = net::SpreadOf(all.data() + at);
-      means.push_back(spread.mean);
-      scales.push_back(spread.scale);
-    }
+    const auto [means, scales] = SpreadsOf(layers_.Weights(sums));
     const std::string centred = onnx_.Node("Sub", {InDouble(x.name), layers_.Doubles(means)});
     return {Standard(onnx_.Node("Mul", {centred, layers_.Doubles(scales)})), x.features};
   }

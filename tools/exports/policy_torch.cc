@@ -16,6 +16,7 @@
 #include "net/policy.h"
 #include "net/running.h"
 #include "results/trained.h"
+#include "tools/exports/layouts.h"
 
 namespace starling::exports {
 namespace {
@@ -149,22 +150,10 @@ class Exporter {
     Matrix(ours + ".weight", theirs + ".weight", order);
     Copy(ours + ".bias", theirs + ".bias");
   }
-  // (KH, KW, CIN, COUT) as (COUT, CIN, KH, KW).
   void Conv(const std::string& ours, const std::string& theirs) {
-    const net::Parameter& parameter = layout_.Find(ours + ".weight");
-    const std::span<const float> from = Weights(ours + ".weight");
-    const std::size_t cells = Size(parameter.shape[0] * parameter.shape[1]);
-    const std::size_t in = Size(parameter.shape[2]), out = Size(parameter.shape[3]);
-    std::vector<float> to;
-    to.reserve(from.size());
-    for (std::size_t o = 0; o < out; ++o) {
-      for (std::size_t i = 0; i < in; ++i) {
-        for (std::size_t cell = 0; cell < cells; ++cell)
-          to.push_back(from[(cell * in + i) * out + o]);
-      }
-    }
-    Add(theirs + ".weight", {out, in, Size(parameter.shape[0]), Size(parameter.shape[1])},
-        std::move(to));
+    const auto& shape = layout_.Find(ours + ".weight").shape;
+    Add(theirs + ".weight", {Size(shape[3]), Size(shape[2]), Size(shape[0]), Size(shape[1])},
+        OutputsFirst(Weights(ours + ".weight"), shape));
     Copy(ours + ".bias", theirs + ".bias");
   }
 
@@ -301,12 +290,7 @@ class Exporter {
   }
 
   void Normalisation(const std::string& prefix, std::span<const float> sums) {
-    std::vector<double> means, scales;
-    for (std::size_t at = 0; at < sums.size(); at += net::kSumsOfNumber) {
-      const net::Spread spread = net::SpreadOf(sums.data() + at);
-      means.push_back(spread.mean);
-      scales.push_back(spread.scale);
-    }
+    auto [means, scales] = SpreadsOf(sums);
     const std::vector<std::uint64_t> shape{means.size()};
     tensors_.push_back({prefix + "mean", shape, {}, std::move(means)});
     tensors_.push_back({prefix + "scale", shape, {}, std::move(scales)});
