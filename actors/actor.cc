@@ -46,6 +46,11 @@ bool Restore(LearnerClient& client, Rollout& rollout, bool& fresh) {
 // Runs one incarnation: from the welcome until the client goes down. Sets `fresh` if the next one
 // must begin afresh.
 void RunIncarnation(LearnerClient& client, const OwnSettings& own, bool& fresh) {
+  if (client.config().net.external()) {
+    throw UserError(
+        "the net of this run is external: its actors are programs of its own (actors.command), not "
+        "starling-actor");
+  }
   const Config config = WithOwn(client.config(), own, client.proven());
   const bool first_life = wire::LifeOf(client.incarnation()) == 0;
   bool had_gpu = !first_life && config.actors.backend == DeviceChoice::kCuda;

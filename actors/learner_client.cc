@@ -149,7 +149,7 @@ bool LearnerClient::Pump(std::int64_t timeout_ms) {
   wire::Envelope envelope;
   while (state_ == ClientState::kJoined && session.socket->Receive(envelope)) {
     const wire::DecodeResult decoded =
-        wire::Decode(envelope.frames(), kMaxElements, session.weights_type());
+        wire::Decode(envelope.frames(), wire::kMaxWeights, session.weights_type());
     if (decoded) {
       Handle(std::move(envelope), decoded.message);
     } else {
@@ -232,7 +232,9 @@ void LearnerClient::OnAnswer(const wire::Answer& answer) {
   for (const wire::GradientOutcome& one : answer.outcomes) {
     if (session_->unanswered > 0) --session_->unanswered;
     session_->space.Answered(one.gradient);
+    ++outcomes_.counts[static_cast<std::size_t>(one.outcome)];
     if (one.outcome > wire::Outcome::kMerged) {
+      outcomes_.last_refusal = one.outcome;
       LogDebug("a gradient was refused: {}", wire::OutcomeName(one.outcome));
     }
   }

@@ -6,6 +6,7 @@
 // Thread safety: none; one thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -50,6 +51,12 @@ enum class ClientState {
   kUnreachable,  // no learner within connect_timeout_s
 };
 
+// The fate of gradients, as far as it was heard.
+struct Outcomes {
+  std::array<std::uint64_t, wire::kOutcomes> counts{};  // by wire::Outcome
+  wire::Outcome last_refusal = wire::Outcome::kNone;
+};
+
 // Thrown out of a wait by LearnerClient::BeatWaiting.
 class AskedToLeave {};
 
@@ -86,9 +93,9 @@ class FetchedWeights {
 };
 
 class LearnerClient {
-  static constexpr std::size_t kMaxElements = std::size_t{1} << 28;  // of weights: 1 GiB
-
  public:
+  static constexpr std::int64_t kForever = std::int64_t{1} << 53;  // milliseconds
+
   explicit LearnerClient(ClientOptions options);
   ~LearnerClient();
 
@@ -106,6 +113,9 @@ class LearnerClient {
   std::uint32_t slot() const { return session_->header.slot; }
   std::uint32_t incarnation() const { return session_->header.incarnation; }
   std::uint32_t life() const { return session_->welcome.life; }  // of fresh random streams
+  const wire::Welcome& welcome() const { return session_->welcome; }
+  std::uint32_t term() const { return session_->header.term; }  // of the learner
+  const Outcomes& outcomes() const { return outcomes_; }        // of all memberships
   // Whether the learner has a state for it to go on from; and that state, or nullopt if the
   // client's state has changed.
   bool has_state() const { return session_->welcome.state > 0; }
@@ -118,8 +128,8 @@ class LearnerClient {
   // or the learner has gone.
   bool CheckNet(std::uint64_t fingerprint, std::size_t floats);
 
-  // Waits for the next grant. Returns nullopt if the state has changed.
-  std::optional<wire::Grant> NextGrant();
+  // Waits for the next grant. Returns nullopt if the state has changed, or after `wait_ms`.
+  std::optional<wire::Grant> NextGrant(std::int64_t wait_ms = kForever);
   // The next grant, if it is here and Refresh would not wait for its weights, and if the learner
   // does not ask for the state. `held` describes the weights that the caller has.
   std::optional<wire::Grant> GrantAhead(const wire::SnapshotMeta& held);
@@ -147,6 +157,8 @@ class LearnerClient {
 
   // Sends a heartbeat if one is due. Cheap: call it often.
   void Beat();
+  // The same, and handles the messages that are here. REQUIRES: state() is kJoined.
+  void Attend() { Pump(0); }
   // The same, while an environment is waited for that was asked so long ago. Throws AskedToLeave
   // after a second, if stop_fd or `abandoned` asks this actor to leave.
   void BeatWaiting(std::int64_t asked_ms);
@@ -159,9 +171,10 @@ class LearnerClient {
     std::int64_t silence = 0;  // the learner is lost if it has sent nothing by then
     // Received over its connection at the last message or IsArriving; nullopt: unknown.
     std::optional<std::uint64_t> bytes{};
-    std::int64_t answer = 0;    // ... or has not answered the last gradient
-    std::int64_t endpoint = 0;  // next check for a new learner
-    std::int64_t beat = 0;      // of the steady clock: the next heartbeat
+    std::int64_t answer = 0;              // ... or has not answered the last gradient
+    std::optional<std::int64_t> grant{};  // ... or has sent no grant since it was waited for
+    std::int64_t endpoint = 0;            // next check for a new learner
+    std::int64_t beat = 0;                // of the steady clock: the next heartbeat
   };
   // Everything that belongs to one membership. A new join replaces all of it.
   struct Session {
@@ -252,6 +265,7 @@ class LearnerClient {
   std::string text_;
   std::optional<Session> session_;
   std::function<void(std::vector<std::byte>&)> save_;
+  Outcomes outcomes_;
   // Spent on the grant and the weights of the last unroll, and on the last push.
   std::uint32_t wait_us_ = 0, prefetch_us_ = 0, refresh_us_ = 0, push_us_ = 0;
 };

@@ -61,7 +61,7 @@ bool LearnerClient::TryJoin(const std::string& endpoint, bool fresh, std::int64_
     clock_.Tick();
     wire::Envelope envelope;
     while (socket.Receive(envelope)) {
-      const wire::DecodeResult decoded = wire::Decode(envelope.frames(), kMaxElements);
+      const wire::DecodeResult decoded = wire::Decode(envelope.frames(), wire::kMaxWeights);
       if (!decoded) continue;
       // The slot has a member: the learner asks whether this hello is not an old one.
       if (std::holds_alternative<wire::Heartbeat>(decoded.message.body)) asked_ms = -1;
@@ -80,7 +80,7 @@ void LearnerClient::OpenSession(const std::string& endpoint) {
   session_->endpoint = endpoint;
   session_->keys = options_.find_keys ? options_.find_keys() : std::nullopt;
   session_->proven = session_->keys || wire::IsPrivate(endpoint);
-  wire::SocketOptions socket{.max_elements = kMaxElements, .linger_ms = 200};
+  wire::SocketOptions socket{.max_elements = wire::kMaxWeights, .linger_ms = 200};
   if (session_->keys) {
     socket.keys = session_->keys->own;
     socket.server_key = session_->keys->server_key;

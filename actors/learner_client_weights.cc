@@ -40,19 +40,25 @@ bool FetchedWeights::Take(std::uint64_t version, std::span<float> weights,
   return true;
 }
 
-std::optional<wire::Grant> LearnerClient::NextGrant() {
+std::optional<wire::Grant> LearnerClient::NextGrant(std::int64_t wait_ms) {
   // 1. Wait for a grant.
   Session& session = *session_;
-  const std::int64_t begin = real_.NowNs();
+  const std::int64_t begin = real_.NowNs(), end_ms = real_.NowMs() + wait_ms;
   const std::int64_t start_ms =
       static_cast<std::int64_t>(session.config.updates.start_timeout_s * 1000.0);
-  const std::int64_t give_up_ms = clock_.NowMs() + session_->AnswerMs() + start_ms;
+  std::optional<std::int64_t>& give_up_ms = session.deadlines.grant;
+  if (!give_up_ms) give_up_ms = clock_.NowMs() + session_->AnswerMs() + start_ms;
   while (session.grants.empty()) {
-    if (!Pump(kPumpMs) || (session.cut > 0 && !SendState())) return std::nullopt;
-    if (clock_.NowMs() < give_up_ms) continue;
-    Lose("no grant arrived: joining again");  // it may have been lost with a connection
-    return std::nullopt;
+    const std::int64_t left_ms = std::max<std::int64_t>(end_ms - real_.NowMs(), 0);
+    if (!Pump(std::min(left_ms, kPumpMs)) || (session.cut > 0 && !SendState())) return std::nullopt;
+    if (!session.grants.empty()) break;
+    if (clock_.NowMs() >= *give_up_ms) {
+      Lose("no grant arrived: joining again");  // it may have been lost with a connection
+      return std::nullopt;
+    }
+    if (real_.NowMs() >= end_ms) return std::nullopt;
   }
+  give_up_ms.reset();
   // 2. Handle the newest messages before spending it.
   if (!Pump(0) || (session.cut > 0 && !SendState())) return std::nullopt;
   return TakeGrant(begin);

@@ -4,28 +4,25 @@
 
 #include "core/version.h"
 
-namespace starling::api {
 namespace {
 
 // A literal where there was no memory for a sentence.
-thread_local std::string sentence;
+thread_local std::string kept;
 thread_local const char* last = "";
 
 }  // namespace
 
-starling_status Fail(starling_status status, const char* text) noexcept {
+starling_status starling_fail(starling_status status, const char* sentence) {
   try {
-    sentence = text;
-    last = sentence.c_str();
+    kept = sentence == nullptr ? "" : sentence;
+    last = kept.c_str();
   } catch (...) {
     last = "there is not enough memory";
   }
   return status;
 }
 
-}  // namespace starling::api
-
-const char* starling_error(void) { return starling::api::last; }
+const char* starling_error(void) { return last; }
 
 int32_t starling_interface(void) { return STARLING_INTERFACE; }
 

@@ -19,9 +19,6 @@
 
 namespace starling::api {
 
-// Keeps the sentence for starling_error() and returns `status`.
-starling_status Fail(starling_status status, const char* sentence) noexcept;
-
 // Runs `function`; an exception becomes its status and sentence.
 template <class Function>
 starling_status Guarded(const Function& function) {
@@ -31,13 +28,13 @@ starling_status Guarded(const Function& function) {
   } catch (const abi::__forced_unwind&) {
     throw;  // the thread is cancelled
   } catch (const UserError& error) {
-    return Fail(STARLING_MISTAKE, error.what());
+    return starling_fail(STARLING_MISTAKE, error.what());
   } catch (const std::bad_alloc&) {
-    return Fail(STARLING_FAILED, "there is not enough memory");
+    return starling_fail(STARLING_FAILED, "there is not enough memory");
   } catch (const std::exception& error) {
-    return Fail(STARLING_FAILED, error.what());
+    return starling_fail(STARLING_FAILED, error.what());
   } catch (...) {
-    return Fail(STARLING_FAILED, "an unknown exception");
+    return starling_fail(STARLING_FAILED, "an unknown exception");
   }
 }
 
@@ -52,6 +49,13 @@ std::size_t SizeOf(const Struct& theirs, const char* name) {
   static_assert(offsetof(Struct, size) == 0 && std::is_trivially_copyable_v<Struct>);
   if (theirs.size >= sizeof(std::size_t) && theirs.size <= kMost) return theirs.size;
   throw UserError(fmt::format("{0}->size is {1}: set it to sizeof *{0}", name, theirs.size));
+}
+
+// Throws UserError unless a caller's struct can be written.
+template <class Struct>
+void RequireStruct(const Struct* theirs, const char* name) {
+  Require(theirs, name);
+  SizeOf(*theirs, name);
 }
 
 // Returns a caller's struct as this version has it: members that the caller does not know are 0.

@@ -17,8 +17,8 @@
 #include "actors/model_spec.h"
 #include "actors/policy.h"
 #include "api/guard.h"
+#include "api/quiet.h"
 #include "api/starling.h"
-#include "core/log.h"
 #include "net/stack.h"
 #include "results/trained.h"
 
@@ -193,15 +193,6 @@ void Act(starling_policy& policy, const float* observations, const std::uint8_t*
   std::ranges::fill(policy.policy.begins(), std::uint8_t{0});
   if (policy.actions().box()) IntoBounds(policy.actions(), policy.taken);
   std::memcpy(actions, policy.taken.data(), policy.taken.size() * sizeof(std::int32_t));
-}
-
-// Makes the library log warnings alone. Only Open logs, and it calls this first, so no other thread
-// logs during InitLog.
-void BeQuiet() {
-  [[maybe_unused]] static const bool once = [] {
-    InitLog("starling", LogLevel::kWarn);
-    return true;
-  }();
 }
 
 std::unique_ptr<starling_policy> Open(const char* path, const starling_policy_options& options) {

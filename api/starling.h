@@ -3,11 +3,11 @@
  *   cc act.c -I api -L build/release/lib -lstarling
  *
  * Policies: starling_policy_open, _spaces, _act, _reset, _close. docs/policy-from-c.md has a whole
- * program.
+ * program. Seats in a run that is being trained, for nets of your own: starling_seat.h.
  *
- * Statuses. Functions that can fail return one. After any other than STARLING_OK, starling_error()
- * is one sentence: what is wrong, where, and what helps. What a function was to write is then
- * undefined, unless it says otherwise.
+ * Statuses. Functions that can fail return one. After STARLING_FAILED and STARLING_MISTAKE,
+ * starling_error() is one sentence: what is wrong, where, and what helps. What a function was to
+ * write is then undefined, unless it says otherwise.
  *
  * Sizes. Structs that the caller owns begin with `size`, which the caller sets to their sizeof.
  * So a program works with newer libraries, whose structs have more members: those it does not know
@@ -43,7 +43,7 @@ extern "C" {
 
 /* The interface of this header. A library has it, and all older ones back to
  * STARLING_OLDEST_INTERFACE; the file's name changes with the latter (libstarling.so.1). */
-#define STARLING_INTERFACE 1
+#define STARLING_INTERFACE 2
 #define STARLING_OLDEST_INTERFACE 1
 
 /* The interface of the library that runs. */
@@ -58,9 +58,11 @@ enum {
   STARLING_MISTAKE = 2 /* the caller's: a path, an argument, an observation */
 };
 
-/* The sentence of this thread's last function that returned another status than STARLING_OK; ""
- * before the first. Valid until this thread's next one. Never NULL. */
+/* The sentence of this thread's last function that failed or found a mistake; "" before the first.
+ * Valid until this thread's next one. Never NULL. */
 STARLING_EXPORT const char* starling_error(void);
+/* Makes `sentence` starling_error(), and returns `status`: for libraries that stand on this one. */
+STARLING_EXPORT starling_status starling_fail(starling_status status, const char* sentence);
 
 /* ---- a trained policy ---- */
 

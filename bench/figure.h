@@ -97,5 +97,6 @@ Result MeasureGpuTraining(const Site& site);
 Result MeasureLadder(const Site& site);
 Result MeasureEnvs(const Site& site);
 Result MeasurePolicy(const Site& site);
+Result MeasureSeat(const Site& site);
 
 }  // namespace starling::bench

@@ -65,6 +65,7 @@ constexpr Figure kFigures[] = {
     {"ladder", MeasureLadder},
     {"envs", MeasureEnvs},
     {"policy", MeasurePolicy},
+    {"seat", MeasureSeat},
 };
 
 constexpr std::string_view kGpu = "gpu";  // names all figures that begin with it

@@ -12,17 +12,19 @@ if(TARGET starling-bench)
 endif()
 install(TARGETS ${installed} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
 
-# 2. Starling::starling, the library, and Starling::plugin, the headers of plug-ins.
+# 2. Starling::starling and Starling::seat, the libraries, and Starling::plugin, the headers of
+#    plug-ins.
 add_library(starling_plugin INTERFACE)
 target_compile_features(starling_plugin INTERFACE cxx_std_17)
 target_include_directories(starling_plugin INTERFACE
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/starling>)
 set_target_properties(starling_plugin PROPERTIES EXPORT_NAME plugin)
 set_target_properties(libstarling PROPERTIES EXPORT_NAME starling)
-install(TARGETS libstarling starling_plugin EXPORT StarlingTargets
+set_target_properties(libstarling-seat PROPERTIES EXPORT_NAME seat INSTALL_RPATH "$ORIGIN")
+install(TARGETS libstarling libstarling-seat starling_plugin EXPORT StarlingTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES api/starling.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
+install(FILES api/starling.h api/starling_seat.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
 install(FILES envs/plugin.h envs/plugin.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/starling
   COMPONENT library)
 
@@ -35,7 +37,7 @@ write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/StarlingConfigVersi
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/StarlingConfigVersion.cmake DESTINATION ${package_dir}
   COMPONENT library)
 file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-foreach(name starling starling-plugin)
+foreach(name starling starling-seat starling-plugin)
   configure_file(cmake/${name}.pc.in ${name}.pc @ONLY)
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)

@@ -60,17 +60,16 @@ FileDescriptor InputOf(const std::string& text, int least) {
   return CopyAbove(file.get(), least);
 }
 
-std::vector<std::string> EnvironmentWith(const std::vector<std::string>& added) {
-  std::vector<std::string> all;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    all.emplace_back(*entry);
-  }
-  for (const std::string& entry : added) {
+std::vector<std::string> EnvironmentOf(const ChildSpec& spec) {
+  std::vector<std::string> all = spec.settings;
+  const auto add = [&all](const std::string& entry) {
     const std::string name = entry.substr(0, entry.find('=') + 1);
     if (std::ranges::none_of(all, [&](const std::string& s) { return s.starts_with(name); })) {
       all.push_back(entry);
     }
-  }
+  };
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) add(*entry);
+  for (const std::string& entry : spec.environment) add(entry);
   return all;
 }
 
@@ -186,7 +185,7 @@ Spawned Spawn(const ChildSpec& spec) {
   // 2. Prepare everything that allocates, then fork.
   std::vector<std::string> words = {spec.program.string()};
   words.insert(words.end(), spec.arguments.begin(), spec.arguments.end());
-  std::vector<std::string> environment = EnvironmentWith(spec.environment);
+  std::vector<std::string> environment = EnvironmentOf(spec);
   const std::vector<char*> argv = Pointers(words), envp = Pointers(environment);
   const ChildPlan plan{.argv = argv.data(),
                        .environment = envp.data(),

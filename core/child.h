@@ -43,6 +43,7 @@ struct ChildSpec {
   bool our_output = false;         // standard output and error are ours: no pipe
   std::vector<int> descriptors{};  // the child's 3, 4, ...; not with status_pipe
   std::vector<std::string> environment{};  // "NAME=value", added where NAME is not set
+  std::vector<std::string> settings{};     // the same, also where it is
   std::string input{};                     // its standard input
 };
 

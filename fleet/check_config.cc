@@ -148,7 +148,8 @@ std::vector<Contradiction> CheckConfig(const Config& config) {
   std::vector<Contradiction> found;
   // 1. Game, device, memory and net: each needs the one before.
   envs::EnvSpec env;
-  if (Passes("env.name", found, [&] { env = envs::SpecOf(config.env); })) {
+  if (!config.net.external() &&
+      Passes("env.name", found, [&] { env = envs::SpecOf(config.env); })) {
     bool on_gpu = false;
     Passes("actors.backend", found, [&] { on_gpu = actors::UsesGpu(config); });
     if (on_gpu) Passes("actors.env_device", found, [&] { actors::PlaysOnGpu(config); });
@@ -160,7 +161,9 @@ std::vector<Contradiction> CheckConfig(const Config& config) {
                                {"net.entries", "net.layers", "net.kind", "net.hidden"});
     }
   }
-  Passes("net.precision", found, [&] { CheckPrecision(config); });
+  if (!config.net.external()) {
+    Passes("net.precision", found, [&] { CheckPrecision(config); });
+  }
 
   // 2. Sockets, keys and paths.
   CheckOpenFiles(config, found);

@@ -43,7 +43,7 @@ class EvalProcess {
       : options_(options),
         clock_(clock),
         config_(LoadRun(options.run_dir)),
-        net_(results::InitialNetToResume(config_)),
+        net_(results::InitialNetToResume(config_, options.run_dir)),
         layout_(net_.layout),
         slices_(
             wire::CutIntoSlices(layout_.size(), static_cast<std::size_t>(config_.learner.shards))),

@@ -10,6 +10,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -160,6 +161,7 @@ class Supervisor {
   }
 
   void Perform(const StartActor& start) {
+    if (!options_.own_actor.empty()) return StartOwnActor(start.slot);
     // An actor has nothing to save, and one that hangs in an environment of its own process ignores
     // SIGTERM.
     ChildSpec spec{
@@ -170,6 +172,22 @@ class Supervisor {
     const std::vector<std::string>& more = options_.actor_arguments;
     spec.arguments.insert(spec.arguments.end(), more.begin(), more.end());
     StartChild(start.slot, std::move(spec));
+  }
+
+  void StartOwnActor(int slot) {
+    const std::vector<std::string>& words = options_.own_actor;
+    const std::string program = FindProgram(words.front());
+    ChildSpec spec{
+        .program = program.empty() ? words.front() : program,
+        .arguments = {words.begin() + 1, words.end()},
+        .status_pipe = false,
+        .death_signal = SIGKILL,
+        .environment = {"PYTHONUNBUFFERED=1"},  // its lines are for the log, as they come
+        .settings = options_.own_actor_settings};
+    spec.settings.push_back("STARLING_RUN_DIR=" +
+                            std::filesystem::absolute(options_.run_dir).string());
+    spec.settings.push_back(fmt::format("STARLING_SLOT={}", slot));
+    StartChild(slot, std::move(spec), /*ours=*/false);
   }
 
   void Perform(const StartEvaluator& start) {
@@ -198,9 +216,11 @@ class Supervisor {
   }
   void Perform(const Finish& finish) { finish_ = finish; }
 
-  void StartChild(int slot, ChildSpec spec) {
+  void StartChild(int slot, ChildSpec spec, bool ours = true) {
     // 1. Start it.
-    spec.arguments.insert(spec.arguments.end(), {"--parent", std::to_string(::getpid())});
+    if (ours) {
+      spec.arguments.insert(spec.arguments.end(), {"--parent", std::to_string(::getpid())});
+    }
     Spawned child = Spawn(spec);
     if (child.pid < 0) {
       Ended(slot, -1, {ChildExit::How::kNotStarted, child.error}, "");

@@ -27,8 +27,11 @@ struct SupervisorOptions {
   std::filesystem::path actor_program;
   std::filesystem::path redo_program;        // `starling`: it has the command replay
   std::vector<std::string> actor_arguments;  // besides --run-dir, --slot and --parent
-  double redo_s = 30;                        // checkpoint.redo_s
-  bool resume = false;                       // the first learner starts from a checkpoint, too
+  // Programs of the user's instead (actors.command), and what tells them their place besides
+  // STARLING_RUN_DIR and STARLING_SLOT: "NAME=value".
+  std::vector<std::string> own_actor{}, own_actor_settings{};
+  double redo_s = 30;   // checkpoint.redo_s
+  bool resume = false;  // the first learner starts from a checkpoint, too
   // Called before the first learner: a redo before it reads the configuration of the last one.
   std::function<void()> before_learner{};
   bool evaluates = false;  // an evaluator runs beside the actors, also an actor_program

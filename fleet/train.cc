@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/child.h"
 #include "core/config/config.h"
 #include "core/error.h"
 #include "core/file.h"
@@ -45,12 +46,28 @@ LearnerCommand LearnerOf(const Config& config, bool no_actors) {
       "--no-actors contradicts updates.exchange = \"allreduce\": its ranks play themselves");
 }
 
+void CheckHasActors(const Config& config, bool no_actors) {
+  if (!config.net.external() || no_actors) return;
+  const std::vector<std::string>& command = config.actors.command;
+  if (command.empty()) {
+    throw UserError(
+        "net.kind = \"external\" and actors.command is empty, so no actor would join: set it to "
+        "the "
+        "program that starts one, or start actors yourself and give --no-actors");
+  }
+  if (!FindProgram(command.front()).empty()) return;
+  throw UserError(fmt::format("actors.command: there is no program {} that can be run{}",
+                              command.front(),
+                              command.front().find('/') == std::string::npos ? " in $PATH" : ""));
+}
+
 Plan PlanNew(const TrainOptions& options) {
   ConfigSource source;
   Plan plan{.config = LoadConfig(options.config, options.overrides, &source, CheckConfig)};
   plan.learner = LearnerOf(plan.config, options.no_actors);
+  CheckHasActors(plan.config, options.no_actors);
   if (!options.init_from.empty()) plan.config.run.init_from = options.init_from;
-  results::ResolveInitFrom(plan.config);
+  results::ResolveFirstWeights(plan.config);
   const bool named = options.run_dir || !source.Where("run.dir").empty();
   plan.run_dir = results::CreateRunDir(options.run_dir.value_or(plan.config.run.dir), !named);
   return plan;
@@ -70,7 +87,8 @@ Plan PlanResume(const TrainOptions& options) {
             .run_dir = run_dir,
             .resume = true};
   plan.learner = LearnerOf(plan.config, options.no_actors);
-  for (const char* const key : {"run.init_from", "net.init", "net.deviation_init"}) {
+  CheckHasActors(plan.config, options.no_actors);
+  for (const char* const key : {"run.init_from", "net.init", "net.initial", "net.deviation_init"}) {
     if (const std::string where = source.Where(key); where.starts_with("--set")) {
       throw UserError(where + ": only a new run starts from other weights, this one has its own");
     }
@@ -79,7 +97,8 @@ Plan PlanResume(const TrainOptions& options) {
     throw UserError(where + ": a resumed run stays in its directory; leave it out");
   }
   try {
-    learner::CheckStart(plan.config, results::InitialNetToResume(plan.config), run_dir, true);
+    learner::CheckStart(plan.config, results::InitialNetToResume(plan.config, run_dir), run_dir,
+                        true);
   } catch (const learner::NoGoodCheckpoint& error) {
     throw UserError(error.what() + results::WayToACheckpoint(run_dir));
   }
@@ -142,11 +161,18 @@ std::vector<std::string> ActorArguments(const Config& config) {
   return arguments;
 }
 
+// What tells a program of actors.command the way to its learner, besides the run directory.
+std::vector<std::string> OwnActorSettings(const Config& config) {
+  return {fmt::format("STARLING_CONNECT_TIMEOUT={}", config.wire.connect_timeout_s),
+          "STARLING_RUNTIME_DIR=" + config.wire.runtime_dir};
+}
+
 std::string Headline(const Plan& plan, bool no_actors) {
   const RunConfig& run = plan.config.run;
   const bool given = !plan.resume && !run.init_from.empty();
+  const bool unnamed = plan.config.net.external() && plan.config.env.name == kExternalEnv;
   return fmt::format("{} {} in {}: {}{}, {} steps{}", plan.resume ? "going on with" : "training",
-                     plan.config.env.name, plan.run_dir.string(),
+                     unnamed ? "an external net" : plan.config.env.name, plan.run_dir.string(),
                      Plural(static_cast<std::size_t>(plan.config.actors.count), "actor"),
                      no_actors ? " from elsewhere" : "", Grouped(run.steps),
                      given ? ", from the weights of " + run.init_from : "");
@@ -263,6 +289,8 @@ int RunTrain(const TrainOptions& options) {
                  .actor_program = actor,
                  .redo_program = ProgramIn(ProgramDir(), "starling"),
                  .actor_arguments = ActorArguments(plan.config),
+                 .own_actor = plan.config.actors.command,
+                 .own_actor_settings = OwnActorSettings(plan.config),
                  .redo_s = plan.config.checkpoint.redo_s,
                  .resume = plan.resume,
                  .before_learner = [&plan] { results::WriteConfig(plan.run_dir, plan.config); },

@@ -190,7 +190,9 @@ wire::Outcome Engine::CheckContent(Received& gradient, Member& sender) const {
   if (header.sequence <= sender.last_sequence) return wire::Outcome::kDuplicate;
   sender.last_sequence = header.sequence;
   // Whole unrolls of any number of envs, in which actors may differ, or a share of their samples.
-  const auto unroll = static_cast<std::uint64_t>(config_.actors.unroll);
+  // An external net has any number.
+  const auto unroll =
+      static_cast<std::uint64_t>(config_.net.external() ? 1 : config_.actors.unroll);
   const std::uint64_t all = body.samples * static_cast<std::uint64_t>(config_.updates.minibatches);
   const std::uint64_t whole = config_.updates.shuffle == Shuffle::kEnvs ? body.samples : all;
   if (body.samples < 1 || all > kMaxSamples || whole % unroll != 0) {

@@ -166,6 +166,11 @@ Learner::Learner(const Config& config, InitialNet net, LearnerOptions options,
 
 wire::Welcome Learner::MakeWelcome() const {
   wire::Welcome welcome{.config = ToToml(config_)};
+  if (config_.net.external()) {
+    for (const net::Parameter& parameter : layout_.parameters()) {
+      welcome.tensors.push_back({parameter.name, parameter.shape});
+    }
+  }
   if (shards_) welcome.shards = shards_->addresses();
   if (beacon_) {
     welcome.snapshot = runtime_dir_.SnapshotPath(engine_.term()).string();

@@ -43,7 +43,7 @@ Config PrepareRun(const RunOptions& options, const std::function<void(const Conf
                       : LoadConfig(options.run_dir + "/config.toml", options.overrides);
   check(config);
   if (!by_hand) return config;
-  results::ResolveInitFrom(config);
+  results::ResolveFirstWeights(config);
   config.run.dir = results::CreateRunDir(options.run_dir, false).string();
   results::WriteConfig(config.run.dir, config);
   return config;

@@ -3,83 +3,36 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include <algorithm>
 #include <CLI/CLI.hpp>
 #include <string>
-#include <system_error>
 #include <variant>
 #include <vector>
 
 #include "actors/actor.h"
+#include "actors/learner_place.h"
 #include "core/config/config.h"
 #include "core/config/config_schema.h"
 #include "core/error.h"
-#include "core/file.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/process.h"
 #include "core/version.h"
 #include "fleet/eval_process.h"
 #include "programs/checks.h"
-#include "wire/endpoint.h"
-#include "wire/runtime_dir.h"
 
 namespace {
 
 using namespace starling;
 
 struct Options {
-  std::string run_dir, connect, connect_file, secret, learner_key;
+  actors::LearnerPlace place;
   std::int64_t slot = -1;
   int parent = 0;
   double connect_timeout_s = WireConfig{}.connect_timeout_s;
-  std::string runtime_dir;
   std::vector<std::string> overrides;
   actors::OwnSettings own;
   bool evaluate = false, finish = false;
 };
-
-// Returns the endpoint that the learner wrote to `file` (wire.address), or nullopt if it has not
-// yet, or has ended.
-std::optional<std::string> EndpointIn(const std::string& file) {
-  std::string text;
-  try {
-    text = ReadRegularFile(file);
-  } catch (const std::system_error&) {
-    return std::nullopt;
-  }
-  text.erase(std::min(text.find('\n'), text.size()));
-  return text;
-}
-
-std::function<std::optional<std::string>()> EndpointFinder(const Options& options) {
-  if (!options.connect.empty()) {
-    wire::ParseEndpoint(options.connect, !options.secret.empty());
-    if (options.connect.ends_with(":0") || options.connect.ends_with(":*")) {
-      throw UserError(
-          fmt::format("--connect {}: that is any port; give the port that the learner printed",
-                      options.connect));
-    }
-    return [endpoint = options.connect] { return endpoint; };
-  }
-  if (!options.connect_file.empty()) {
-    return [file = options.connect_file] { return EndpointIn(file); };
-  }
-  const auto root = wire::RuntimeRoot(options.runtime_dir);
-  return
-      [root, run_dir = options.run_dir] { return wire::RuntimeDir::Find(root, run_dir).endpoint; };
-}
-
-std::function<std::optional<wire::Credentials>()> KeysFinder(const Options& options) {
-  if (!options.secret.empty()) {
-    const wire::Credentials keys{wire::ReadSecretFile(options.secret),
-                                 wire::ReadPublicFile(options.learner_key)};
-    return [keys] { return keys; };
-  }
-  if (options.run_dir.empty()) return {};
-  const auto root = wire::RuntimeRoot(options.runtime_dir);
-  return [root, run_dir = options.run_dir] { return wire::RuntimeDir::FindKeys(root, run_dir); };
-}
 
 // The keys of the run directory that choose code of this machine.
 actors::OwnEnv EnvOfRun(const std::string& run_dir) {
@@ -93,25 +46,11 @@ CLI::Validator EnvsCheck() {
   return programs::IsInteger(range.low, range.high).description("");
 }
 
-// Returns possible reasons. A learner with keys does not answer strangers, so the real one is
-// unknown.
-std::string WhyNoLearner(const Options& options) {
-  if (!options.run_dir.empty()) return "";
-  if (!options.connect.empty()) {
-    const std::string problem = wire::FindNameProblem(options.connect, !options.secret.empty());
-    if (!problem.empty()) return ". " + problem;
-  }
-  return options.secret.empty()
-             ? ". If it runs, it may ask for keys: give --secret and --learner-key"
-             : ". If it runs, our key may not be on its list, --learner-key may not be its key, "
-               "or it uses no keys";
-}
-
 int Run(const Options& options) {
   KeepFreedMemory();
   InitLog(options.slot < 0 ? "actor" : "actor " + std::to_string(options.slot));
-  actors::ClientOptions client{.find_endpoint = EndpointFinder(options),
-                               .find_keys = KeysFinder(options),
+  actors::ClientOptions client{.find_endpoint = actors::EndpointFinder(options.place),
+                               .find_keys = actors::KeysFinder(options.place),
                                .slot = options.slot,
                                .connect_timeout_s = options.connect_timeout_s,
                                .stop_fd = CatchStopSignals(),
@@ -129,8 +68,8 @@ int Run(const Options& options) {
       return kExitFailed;
     default:
       LogError("no learner within {} s at {}; start one, or give --connect-timeout{}",
-               options.connect_timeout_s, options.connect + options.connect_file + options.run_dir,
-               WhyNoLearner(options));
+               options.connect_timeout_s, options.place.text(),
+               actors::WhyNoLearner(options.place, "--secret", "--learner-key"));
       return kExitFailed;
   }
 }
@@ -139,7 +78,7 @@ int Evaluate(const Options& options) {
   InitLog("evaluator");
   constexpr int kLowestPriority = 19;  // training takes precedence
   ::setpriority(PRIO_PROCESS, 0, kLowestPriority);
-  fleet::RunEvalProcess({.run_dir = options.run_dir,
+  fleet::RunEvalProcess({.run_dir = options.place.run_dir,
                          .finish = options.finish,
                          .stop_fd = CatchStopSignals(),
                          .abandoned = WatchParent(options.parent)});
@@ -156,32 +95,33 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", VersionLine("starling-actor"));
   // 1. The place of the learner: a run directory, an endpoint, or a file with one.
   auto* dir =
-      app.add_option("--run-dir", options.run_dir, "run directory of a learner on this host")
+      app.add_option("--run-dir", options.place.run_dir, "run directory of a learner on this host")
           ->transform(programs::IsPath());
-  auto* connect = app.add_option("--connect", options.connect, "endpoint of the learner instead")
-                      ->excludes(dir);
+  auto* connect =
+      app.add_option("--connect", options.place.endpoint, "endpoint of the learner instead")
+          ->excludes(dir);
   auto* connect_file =
-      app.add_option("--connect-file", options.connect_file,
+      app.add_option("--connect-file", options.place.endpoint_file,
                      "file with the endpoint, RUN/endpoint: read again at every attempt")
           ->transform(programs::IsPath())
           ->excludes(dir)
           ->excludes(connect);
   // 2. Keys.
-  auto* secret = app.add_option("--secret", options.secret,
+  auto* secret = app.add_option("--secret", options.place.secret,
                                 "our secret key (NAME.secret), for a learner with keys")
                      ->transform(programs::IsPath())
                      ->excludes(dir);
-  auto* learner_key =
-      app.add_option("--learner-key", options.learner_key, "the learner's public key (NAME.public)")
-          ->transform(programs::IsPath())
-          ->needs(secret);
+  auto* learner_key = app.add_option("--learner-key", options.place.learner_key,
+                                     "the learner's public key (NAME.public)")
+                          ->transform(programs::IsPath())
+                          ->needs(secret);
   secret->needs(learner_key);
   // 3. The actor itself.
   auto* slot = app.add_option("--slot", options.slot, "slot to take; default: the lowest free one")
                    ->transform(programs::IsInteger(0, 65'535).description(""));
   app.add_option("--connect-timeout", options.connect_timeout_s, "seconds to wait for a learner")
       ->check(programs::IsSeconds(0.001, 86'400).description(""));
-  app.add_option("--runtime-dir", options.runtime_dir, "as wire.runtime_dir of the learner");
+  app.add_option("--runtime-dir", options.place.runtime_dir, "as wire.runtime_dir of the learner");
   app.add_option_function<std::string>(
          "--backend",
          [&options](const std::string& word) {
@@ -215,8 +155,8 @@ int main(int argc, char** argv) {
       throw CLI::RequiredError("--run-dir, --connect or --connect-file");
     }
     options.own.env = actors::ParseOwnEnv(options.overrides);
-    if (!options.run_dir.empty()) {
-      options.own.run_dir_env = [dir = options.run_dir] { return EnvOfRun(dir); };
+    if (!options.place.run_dir.empty()) {
+      options.own.run_dir_env = [dir = options.place.run_dir] { return EnvOfRun(dir); };
     }
     return options.evaluate ? Evaluate(options) : Run(options);
   } catch (const CLI::ParseError& error) {

@@ -74,9 +74,10 @@ int Run(const Options& options) {
                                 .abandoned = WatchParent(options.parent),
                                 .shard_ended = [&] { return shards ? shards->FindEnded() : ""; },
                                 .sinks = reports.Sinks()};
-  learner::Learner learner(
-      config, options.resume ? results::InitialNetToResume(config) : results::InitialNetOf(config),
-      std::move(setup));
+  learner::Learner learner(config,
+                           options.resume ? results::InitialNetToResume(config, options.run_dir)
+                                          : results::InitialNetOf(config),
+                           std::move(setup));
   if (config.learner.shards > 1) {
     shards.emplace(static_cast<std::size_t>(config.learner.shards) - 1, options.run_dir,
                    options.overrides, learner.shards_endpoint(), !options.resume);

@@ -67,8 +67,8 @@ Root Prepare(const RunOptions& options, int ranks, int stop_fd) {
   }
   wire::RuntimeDir::RemoveStale(wire::RuntimeRoot(config.wire.runtime_dir));
   root.run.emplace(mirror::HoldRun(config, options.run_dir));
-  const auto net =
-      options.resume ? results::InitialNetToResume(config) : results::InitialNetOf(config);
+  const auto net = options.resume ? results::InitialNetToResume(config, options.run_dir)
+                                  : results::InitialNetOf(config);
   root.message = {
       .config = ToToml(config),
       .session = std::max(1u, static_cast<std::uint32_t>(std::random_device()())),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "core/error.h"
 #include "core/instructions.h"
@@ -13,6 +14,7 @@
 #include "learner/storage/journal_reader.h"
 #include "learner/storage/same_numbers.h"
 #include "net/model.h"
+#include "results/external_net.h"
 
 namespace starling::results {
 namespace {
@@ -40,15 +42,28 @@ std::string Difference(const net::ParameterLayout& theirs, const net::ParameterL
   return fmt::format("{} where this configuration's has {}", Describe(a, at), Describe(b, at));
 }
 
+// Of a net that is not external, without weights.
+learner::InitialNet KnownNetOf(const Config& config) {
+  const envs::EnvSpec env = envs::SpecOf(config.env);
+  return {LayoutOf(config, env), {}, envs::SpacesText(env)};
+}
+
 }  // namespace
 
 std::string WhyNotExact(const Config& config) {
   if (config.checkpoint.exact == Exactness::kFalse) return "checkpoint.exact = false";
   if (config.learner.apply == ApplyMode::kHogwild) return "learner.apply = \"hogwild\"";
+  if (config.net.external()) {
+    return "net.kind = \"external\", the states of your own programs are not known here";
+  }
   return envs::WhyNotSaved(config.env);
 }
 
 std::string WhyNotReplayed(const Config& config) {
+  if (config.net.external()) {
+    return "net.kind = \"external\": its gradients were computed by your own programs, which no "
+           "journal holds (the journal proves the staleness of each all the same)";
+  }
   if (config.learner.apply == ApplyMode::kHogwild) {
     return "its weights were applied by learner.apply = \"hogwild\", whose threads overwrite each "
            "other in an order that no journal holds";
@@ -88,17 +103,25 @@ std::string WayToACheckpoint(const std::filesystem::path& run_dir) {
 }
 
 learner::InitialNet InitialNetOf(const Config& config) {
-  learner::InitialNet net = InitialNetToResume(config);
-  net.initial = config.run.init_from.empty()
-                    ? net::InitialParameters(net.layout, config.run.seed, config.net.init,
-                                             config.net.deviation_init)
-                    : LoadFirstWeights(config).checkpoint.weights;
+  learner::InitialNet net;
+  if (config.net.external()) {
+    ExternalNet read = ReadExternalNet(config.net.initial);
+    net = {std::move(read.layout), std::move(read.weights)};
+  } else {
+    net = KnownNetOf(config);
+  }
+  if (!config.run.init_from.empty()) {
+    net.initial = LoadFirstWeights(config).checkpoint.weights;
+  } else if (!config.net.external()) {
+    net.initial = net::InitialParameters(net.layout, config.run.seed, config.net.init,
+                                         config.net.deviation_init);
+  }
   return net;
 }
 
-learner::InitialNet InitialNetToResume(const Config& config) {
-  const envs::EnvSpec env = envs::SpecOf(config.env);
-  return {LayoutOf(config, env), {}, envs::SpacesText(env)};
+learner::InitialNet InitialNetToResume(const Config& config, const std::filesystem::path& run_dir) {
+  if (config.net.external()) return {FindCheckpoint(run_dir).checkpoint.layout, {}};
+  return KnownNetOf(config);
 }
 
 FoundCheckpoint LoadFirstWeights(const Config& config) {
@@ -112,7 +135,11 @@ FoundCheckpoint LoadFirstWeights(const Config& config) {
   return found;
 }
 
-void ResolveInitFrom(Config& config) {
+void ResolveFirstWeights(Config& config) {
+  if (config.net.external()) {
+    ReadExternalNet(config.net.initial);
+    config.net.initial = std::filesystem::canonical(config.net.initial);
+  }
   if (config.run.init_from.empty()) return;
   config.run.init_from = std::filesystem::canonical(LoadFirstWeights(config).path);
 }

@@ -13,8 +13,8 @@ namespace starling::results {
 // Takes the first weights from run.init_from, or draws them from run.seed: seconds for wide layers.
 // Throws UserError as LoadFirstWeights.
 learner::InitialNet InitialNetOf(const Config& config);
-// The same without first weights, for a resumed run.
-learner::InitialNet InitialNetToResume(const Config& config);
+// The same without first weights, for a resumed run: an external net is that of its checkpoints.
+learner::InitialNet InitialNetToResume(const Config& config, const std::filesystem::path& run_dir);
 
 // Returns why a run of this configuration does not go on from its checkpoints to the same bits
 // (checkpoint.exact), or "" if it does. Throws UserError if the environment is unknown.
@@ -31,8 +31,9 @@ std::string WayToACheckpoint(const std::filesystem::path& run_dir);
 // one sentence if there is none, or if its net is not this configuration's, or has learnt from
 // other numbers.
 FoundCheckpoint LoadFirstWeights(const Config& config);
-// Turns run.init_from, if it is set, into the absolute path of one checkpoint. A run directory
-// named there may get newer checkpoints later. Throws as LoadFirstWeights.
-void ResolveInitFrom(Config& config);
+// Turns run.init_from, if it is set, into the absolute path of one checkpoint: a run directory
+// named there may get newer checkpoints later. Makes net.initial absolute, too. Throws as
+// LoadFirstWeights, and UserError if the file net.initial is no net.
+void ResolveFirstWeights(Config& config);
 
 }  // namespace starling::results

@@ -167,11 +167,12 @@ RunSummary BuildSummary(const Config& config, const std::optional<learner::RunSt
           .fleet = fleet,
           .error = std::move(error),
           .init_from = config.run.init_from,
-          .instructions = config.actors.backend != DeviceChoice::kCuda
+          .instructions = config.actors.backend != DeviceChoice::kCuda && !config.net.external()
                               ? NameOf(config.actors.instructions)
                               : "",
           .goal = learner::GoalOf(config),
-          .evaluated = evaluates ? std::optional(evaluated) : std::nullopt};
+          .evaluated = evaluates ? std::optional(evaluated) : std::nullopt,
+          .external = config.net.external()};
 }
 
 std::string ToJson(const RunSummary& summary) { return Layout(JsonOf(summary)); }
@@ -217,8 +218,9 @@ std::vector<std::string> DescribeRun(const RunSummary& summary, int exit_status,
                                      const std::string& program) {
   // 1. The result.
   const learner::RunStatus& training = summary.training;
-  std::vector<std::string> lines = {Headline(training, exit_status), ReturnLine(training),
-                                    StalenessLine(training.staleness, summary.bound)};
+  std::vector<std::string> lines = {Headline(training, exit_status)};
+  if (!summary.external || training.episodes > 0) lines.push_back(ReturnLine(training));
+  lines.push_back(StalenessLine(training.staleness, summary.bound));
   if (training.reuse) lines.push_back(DataAgeLine(*training.reuse));
   lines.push_back(GradientsLine(training.gradients));
 
@@ -264,7 +266,9 @@ std::vector<std::string> DescribeRun(const RunSummary& summary, int exit_status,
   lines.push_back("  checkpoint  " + (run_dir / training.checkpoint).string());
   const std::string called = ShellQuoted(program), directory = ShellQuoted(run_dir.string());
   // A simulated run has no fleet that could resume it.
-  if (exit_status == kExitDone || summary.simulated) {
+  const bool done = exit_status == kExitDone || summary.simulated;
+  if (done && summary.external) return lines;
+  if (done) {
     lines.push_back(fmt::format("  next        {} eval {} --episodes 100", called, directory));
   } else {
     lines.push_back(GoOnLine(run_dir, program));

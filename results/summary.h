@@ -42,6 +42,7 @@ struct RunSummary {
   learner::RunGoal goal;
   std::optional<EvalStanding> evaluated;  // nullopt: evaluation is off
   bool simulated = false;
+  bool external = false;  // net.kind: only its own programs can play with the weights
 };
 
 RunSummary BuildSummary(const Config& config, const std::optional<learner::RunStatus>& status,

@@ -15,6 +15,7 @@
 #include "learner/storage/same_numbers.h"
 #include "net/model.h"
 #include "net/part.h"
+#include "results/external_net.h"
 
 namespace starling::results {
 namespace {
@@ -95,6 +96,13 @@ void CheckHolds(const FoundCheckpoint& found, const Config& config, const envs::
 Config ConfigIn(const FoundCheckpoint& found, const std::vector<std::string>& overrides) {
   Config config = ParseConfig(found.checkpoint.config,
                               "the configuration in " + found.path.string(), overrides);
+  if (config.net.external()) {
+    throw UserError(
+        fmt::format("{} holds an external net (net.kind), which no part of Starling can compute: "
+                    "it is for your "
+                    "own programs, as a safetensors file (docs/external-nets.md)",
+                    found.path.string()));
+  }
   learner::CheckSameNumbers(config, found.checkpoint, found.path.string());
   return config;
 }
@@ -125,6 +133,7 @@ net::ParameterLayout LayoutOf(const Config& config, const envs::EnvSpec& env) {
 }
 
 net::ParameterLayout LayoutOf(const Config& config) {
+  if (config.net.external()) return ReadExternalNet(config.net.initial).layout;
   return LayoutOf(config, envs::SpecOf(config.env));
 }
 

@@ -15,7 +15,8 @@ namespace starling::results {
 
 // The layout of config's net on `env`, with running sums. Throws UserError if [net] does not fit.
 net::ParameterLayout LayoutOf(const Config& config, const envs::EnvSpec& env);
-// The same on config's env. Throws UserError also if that is unknown.
+// The same on config's env, or of the file net.initial. Throws UserError also if the env is unknown,
+// or the file is no net.
 net::ParameterLayout LayoutOf(const Config& config);
 
 struct FoundCheckpoint {
@@ -34,7 +35,7 @@ struct Trained {
 
 // FindCheckpoint with the configuration of the run, to play, with `overrides` ("env.key=value").
 // Throws UserError also if the checkpoint holds another net than its configuration describes, or
-// one that has learnt from other numbers.
+// one that has learnt from other numbers, or an external one.
 Trained LoadTrained(const std::filesystem::path& target,
                     const std::vector<std::string>& overrides = {});
 

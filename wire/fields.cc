@@ -78,6 +78,10 @@ class Packer {
   }
   void Key(std::string_view key) { Value(key); }
   void Value(std::integral auto value) { pack_.pack(value); }
+  void Value(const std::vector<std::int64_t>& shape) {
+    CHECK(shape.size() <= kMaxDimensions, "{} dimensions", shape.size());
+    pack_.pack(shape);
+  }
   void Value(Outcome outcome) { pack_.pack(static_cast<std::uint64_t>(outcome)); }
   // The library packs whole reals as integers, and 2^64, which is no 64-bit integer, too. The
   // largest integer reads back as the same double.
@@ -136,6 +140,14 @@ bool Get(const msgpack::object& object, double& out) {
 bool Get(const msgpack::object& object, std::string& out) {
   if (object.type != object_type::STR || object.via.str.size > kMaxTextBytes) return false;
   out.assign(object.via.str.ptr, object.via.str.size);
+  return true;
+}
+bool Get(const msgpack::object& object, std::vector<std::int64_t>& out) {
+  if (object.type != object_type::ARRAY || object.via.array.size > kMaxDimensions) return false;
+  out.resize(object.via.array.size);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (!Get(object.via.array.ptr[i], out[i])) return false;
+  }
   return true;
 }
 bool Get(const msgpack::object& object, Outcome& out) {

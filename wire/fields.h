@@ -36,6 +36,7 @@ auto Members(Is<Grant> auto& grant) {
 auto Members(Is<GradientOutcome> auto& one) {
   return std::tie(one.gradient, one.outcome, one.staleness);
 }
+auto Members(Is<NamedShape> auto& tensor) { return std::tie(tensor.name, tensor.shape); }
 auto Members(Is<ShardAddress> auto& shard) { return std::tie(shard.endpoint, shard.snapshot); }
 auto Members(Is<ApplyUpdate::Item> auto& item) {
   return std::tie(item.slot, item.incarnation, item.gradient, item.weight, item.sums);
@@ -55,6 +56,7 @@ void Visit(auto& visit, Is<Welcome> auto& welcome) {
   visit("shards", welcome.shards, kMaxShardsNamed);
   visit("life", welcome.life);
   visit("state", welcome.state);
+  visit("tensors", welcome.tensors, kMaxTensors);
 }
 void Visit(auto& visit, Is<Gradient> auto& gradient) {
   visit("grant", gradient.grant);

@@ -17,23 +17,27 @@
 namespace starling::wire {
 
 inline constexpr std::uint32_t kProtocolMagic = 0x4C525453;  // the bytes 'S' 'T' 'R' 'L'
-inline constexpr std::uint16_t kProtocolVersion = 13;
+inline constexpr std::uint16_t kProtocolVersion = 14;
 inline constexpr std::size_t kHeaderBytes = 64;
 inline constexpr std::size_t kMessageFrames = 3;
 
 // Limits of one message. The receiver refuses a message that exceeds them, the sender CHECKs. The
 // limit of the tensor depends on the net: the receiver passes its number of elements to Decode.
+inline constexpr std::size_t kMaxWeights = std::size_t{1} << 28;  // of a net that actors take
 inline constexpr std::size_t kMaxFieldsBytes = 320 * 1024;
-inline constexpr std::size_t kMaxEpisodes = 100;           // in one gradient
-inline constexpr std::size_t kMaxGrants = 256;             // in one answer
-inline constexpr std::size_t kMaxOutcomes = 256;           // in one answer
-inline constexpr std::size_t kMaxConfigBytes = 64 * 1024;  // Welcome::config
-inline constexpr std::size_t kMaxTextBytes = 1024;         // every other string
-inline constexpr std::size_t kMaxShardsNamed = 7;          // in a welcome, without the first
-inline constexpr std::size_t kMaxUpdateItems = 8192;       // in one message; 30 bytes each
-inline constexpr std::size_t kMaxStatePart = 256 * 1024;   // bytes of a state in one message
-inline constexpr std::size_t kMaxStateBytes = 1 << 30;     // of one actor's state
-inline constexpr std::size_t kMaxMapEntries = 64;          // known and unknown keys of one body
+inline constexpr std::size_t kMaxEpisodes = 100;             // in one gradient
+inline constexpr std::size_t kMaxGrants = 256;               // in one answer
+inline constexpr std::size_t kMaxOutcomes = 256;             // in one answer
+inline constexpr std::size_t kMaxConfigBytes = 64 * 1024;    // Welcome::config
+inline constexpr std::size_t kMaxTextBytes = 1024;           // every other string
+inline constexpr std::size_t kMaxShardsNamed = 7;            // in a welcome, without the first
+inline constexpr std::size_t kMaxTensors = 4096;             // in a welcome
+inline constexpr std::size_t kMaxDimensions = 8;             // of a tensor
+inline constexpr std::size_t kMaxTensorsBytes = 192 * 1024;  // of a welcome's: PackedBytes
+inline constexpr std::size_t kMaxUpdateItems = 8192;         // in one message; 30 bytes each
+inline constexpr std::size_t kMaxStatePart = 256 * 1024;     // bytes of a state in one message
+inline constexpr std::size_t kMaxStateBytes = 1 << 30;       // of one actor's state
+inline constexpr std::size_t kMaxMapEntries = 64;            // known and unknown keys of one body
 inline constexpr std::size_t kMaxFieldsDepth = 8;
 
 // The incarnation of an actor, new at every join of its slot in a term of the learner. `life`
@@ -120,6 +124,17 @@ struct ShardAddress {
   friend bool operator==(const ShardAddress&, const ShardAddress&) = default;
 };
 
+// A parameter of the net.
+struct NamedShape {
+  std::string name{};
+  std::vector<std::int64_t> shape{};  // C order
+  friend bool operator==(const NamedShape&, const NamedShape&) = default;
+};
+// An upper bound for its bytes in a message.
+constexpr std::size_t PackedBytes(std::size_t name, std::size_t dimensions) {
+  return 1 + 3 + name + 1 + 9 * dimensions;
+}
+
 // Slot, incarnation, term, version and fingerprint are in the header.
 struct Welcome {
   std::string config{};    // the whole effective configuration, TOML
@@ -129,6 +144,7 @@ struct Welcome {
   std::vector<ShardAddress> shards{};  // slices 1, 2, ...; slice 0 belongs to the sender
   std::uint32_t life = 0;              // from it the random streams of a fresh actor derive
   std::uint64_t state = 0;  // bytes of the state to go on from (kFetchState); 0: begin afresh
+  std::vector<NamedShape> tensors{};  // of an external net (net.kind), in its order; else none
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 

@@ -183,6 +183,8 @@ void ConfigReader::ReadOverride(const std::string& setting) {
 }
 
 void ConfigReader::Finish(std::int64_t actors_that_fit, const ConfigCheck& check) {
+  // The programs of an external net play what they like.
+  if (config_.net.external() && !locations_.contains("env.name")) config_.env.name = kExternalEnv;
   ResolveAuto(config_, file_, actors_that_fit);
   std::vector<Contradiction> found = FindContradictions(config_);
   if (check) std::ranges::move(check(config_), std::back_inserter(found));

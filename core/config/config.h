@@ -39,6 +39,8 @@ struct RunConfig {
   friend bool operator==(const RunConfig&, const RunConfig&) = default;
 };
 
+inline constexpr const char* kExternalEnv = "external";  // env.name, where nobody has named it
+
 struct EnvConfig {
   std::string name = "minatar/breakout";
   double sticky_actions = -1;  // chance that a frame repeats the last action; -1 is "auto"
@@ -80,6 +82,7 @@ struct ActorsConfig {
   DeviceChoice backend = DeviceChoice::kCpu;        // device of the net; kAuto: ChooseBackend
   DeviceChoice env_device = DeviceChoice::kAuto;    // device of the envs
   Instructions instructions = Instructions::kAuto;  // of nets on the processor
+  std::vector<std::string> command{};               // starts one, where the net is external
   friend bool operator==(const ActorsConfig&, const ActorsConfig&) = default;
 };
 
@@ -88,12 +91,14 @@ struct NetConfig {
   std::vector<std::int64_t> hidden = {128};  // widths of fully connected layers; not of "layers"
   std::vector<std::string> layers{};         // the whole stack, bottom up (net/stack.h)
   std::vector<std::string> entries{};        // "NAME: LAYER, LAYER ..." of observed arrays
+  std::string initial{};                     // file with the weights of an external one; "" = none
   Critic critic = Critic::kShared;
   Deviation deviation = Deviation::kParameter;
   double deviation_init = 1;  // of a policy over a box, at the start
   Initialisation init = Initialisation::kOrthogonal;
   Precision precision = Precision::kF32;
   std::int64_t stages = 1;
+  bool external() const { return kind == NetKind::kExternal; }
   friend bool operator==(const NetConfig&, const NetConfig&) = default;
 };
 

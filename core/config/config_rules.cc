@@ -186,6 +186,57 @@ void CheckNet(const NetConfig& net, Contradictions& found) {
   }
 }
 
+// What only Starling's own actors do contradicts programs of the user's.
+void CheckExternal(const Config& config, Contradictions& found) {
+  if (!config.net.external()) {
+    const auto refuse = [&](const char* key) {
+      Add(found, {key, "net.kind"},
+          "{} contradicts net.kind = \"{}\": it is for \"external\", a net of your own programs",
+          key, NameOf(config.net.kind));
+    };
+    if (!config.net.initial.empty()) refuse("net.initial");
+    if (!config.actors.command.empty()) refuse("actors.command");
+    return;
+  }
+  if (config.net.initial.empty()) {
+    Add(found, {"net.initial", "net.kind"},
+        "net.kind = \"external\" needs net.initial, a safetensors file with the first weights: its "
+        "names and shapes are the net");
+  }
+  const auto refuse = [&](bool wrong, const std::string& key, const std::string& value,
+                          const char* why) {
+    if (!wrong) return;
+    Add(found, {key, "net.kind"}, "{} = {} contradicts net.kind = \"external\": {}", key, value,
+        why);
+  };
+  constexpr const char* kTheirs = "your own programs choose the loss and compute the gradients";
+  const UpdatesConfig& updates = config.updates;
+  refuse(config.loss.kind == LossKind::kPpo, "loss.kind", "\"ppo\"", kTheirs);
+  refuse(updates.epochs > 1, "updates.epochs", fmt::format("{}", updates.epochs), kTheirs);
+  refuse(updates.minibatches > 1, "updates.minibatches", fmt::format("{}", updates.minibatches),
+         kTheirs);
+  refuse(config.env.normalize_observations, "env.normalize_observations", "true",
+         "your own programs see the observations");
+  refuse(config.env.normalize_rewards, "env.normalize_rewards", "true",
+         "your own programs see the rewards");
+  refuse(config.net.stages > 1, "net.stages", fmt::format("{}", config.net.stages),
+         "your own programs compute it");
+  refuse(updates.exchange == Exchange::kAllreduce, "updates.exchange", "\"allreduce\"",
+         "ranks compute nets that Starling knows");
+  refuse(config.learner.shards > 1, "learner.shards", fmt::format("{}", config.learner.shards),
+         "the checkpoints of shards do not hold the names of its tensors");
+  const bool no_samples = std::ranges::count(config.automatic, "optimizer.lr_samples") > 0;
+  refuse(config.optimizer.scale_lr != LrScaling::kNone && no_samples, "optimizer.scale_lr",
+         fmt::format("\"{}\"", NameOf(config.optimizer.scale_lr)),
+         "how many samples a gradient of your own programs has is not known here; set "
+         "optimizer.lr_samples");
+  refuse(config.eval.every_steps > 0, "eval.every_steps",
+         fmt::format("{}", config.eval.every_steps),
+         "only your own programs can play with it; leave it out");
+  refuse(config.checkpoint.exact == Exactness::kTrue, "checkpoint.exact", "true",
+         "the states of your own programs are not known here");
+}
+
 void CheckEnv(const Config& config, Contradictions& found) {
   const EnvConfig& env = config.env;
   if (env.max_pool && env.repeat < 2) {
@@ -316,6 +367,7 @@ std::vector<Contradiction> FindContradictions(const Config& config) {
   CheckExchange(config, found);
   CheckReuse(config, found);
   CheckNet(config.net, found);
+  CheckExternal(config, found);
   CheckEnv(config, found);
   CheckActors(config, found);
   CheckWire(config.wire, found);

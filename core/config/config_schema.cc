@@ -95,11 +95,13 @@ const std::vector<ConfigKey>& Table() {
       WORDS(actors, backend),
       WORDS(actors, env_device),
       WORDS(actors, instructions),
+      {KEY(actors, command), TextListRule{64, IsName}},
 
       WORDS(net, kind),
       {KEY(net, hidden), ListRule{0, 8, 1, 65'536}},
       {KEY(net, layers), TextListRule{64, IsName}},
       {KEY(net, entries), TextListRule{64, IsName}},
+      {KEY(net, initial), TextRule{"text on one line", IsOneLine}},
       WORDS(net, critic),
       WORDS(net, deviation),
       {KEY(net, deviation_init), NumberRule{0.001, 100}},

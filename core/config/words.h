@@ -29,8 +29,9 @@ constexpr auto WordsOf(Instructions) {
   return std::array{"auto", "native", "avx2", "avx512", "amx"};
 }
 
-// net.kind: kLayers is the stack of net.layers, every other kind a fixed one (net/stack.cc).
-// LoadConfig resolves kAuto.
+// net.kind: kLayers is the stack of net.layers, kExternal a net of the user's own programs, which
+// no part of Starling computes, every other kind a fixed one (net/stack.cc). LoadConfig resolves
+// kAuto.
 enum class NetKind : std::uint8_t {
   kAuto,
   kMinatar,
@@ -39,10 +40,12 @@ enum class NetKind : std::uint8_t {
   kNature,
   kImpala,
   kMlp,
-  kLayers
+  kLayers,
+  kExternal
 };
 constexpr auto WordsOf(NetKind) {
-  return std::array{"auto", "minatar", "atari", "atari_lstm", "nature", "impala", "mlp", "layers"};
+  return std::array{"auto",   "minatar", "atari",  "atari_lstm", "nature",
+                    "impala", "mlp",     "layers", "external"};
 }
 
 // net.init

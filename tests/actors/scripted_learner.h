@@ -28,8 +28,9 @@ inline constexpr std::uint64_t kFingerprint = 7;
 class ScriptedLearner {
  public:
   ScriptedLearner(const std::string& endpoint, wire::Welcome welcome,
-                  std::vector<wire::Body> after = {})
-      : welcome_(std::move(welcome)),
+                  std::vector<wire::Body> after = {}, std::uint64_t fingerprint = kFingerprint)
+      : fingerprint_(fingerprint),
+        welcome_(std::move(welcome)),
         after_(std::move(after)),
         socket_(context_, endpoint, {.max_elements = 16}),
         thread_([this] { Serve(); }) {}
@@ -103,7 +104,7 @@ class ScriptedLearner {
                               .sequence = ++sent_,
                               .term = 1,
                               .version = version,
-                              .fingerprint = kFingerprint};
+                              .fingerprint = fingerprint_};
     return socket_.Send(peer, wire::Encode(header, body, tensor));
   }
 
@@ -113,6 +114,7 @@ class ScriptedLearner {
     EXPECT_TRUE(Send(peer, wire::Weights{}, version, values));
   }
 
+  const std::uint64_t fingerprint_;
   const wire::Welcome welcome_;
   const std::vector<wire::Body> after_;
   wire::Context context_;

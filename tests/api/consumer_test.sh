@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tests/api/consumer_test.sh BUILD: libstarling.so as programs outside of the tree meet it.
+# tests/api/consumer_test.sh BUILD: the C libraries as programs outside of the tree meet them.
 set -euo pipefail
 
 build=$1
@@ -13,16 +13,20 @@ strict=(-Wall -Wextra -pedantic -Werror -I "$root/api")
 # 1. A header for C of 1999 and for C++; a program that loads no sockets.
 cc -std=c99 "${strict[@]}" "$root/examples/policy/catch.c" -o catch \
   -L "$build/lib" -lstarling -Wl,-rpath,"$build/lib"
-c++ -std=c++98 -Wno-long-long "${strict[@]}" -fsyntax-only -x c++ - <<<'#include "starling.h"'
+for header in starling.h starling_seat.h; do
+  c++ -std=c++98 -Wno-long-long "${strict[@]}" -fsyntax-only -x c++ - <<<"#include \"$header\""
+done
 loaded=$(ldd catch)
 [[ $loaded == *"/libstarling.so."* && $loaded != *"not found"* ]] || fail "$loaded"
 [[ ! $loaded =~ zmq|boost|msgpack|cublas ]] || fail "it loads $loaded"
 
-# 2. A library that shows nothing but its interface.
-declared=$(sed -n 's/^STARLING_EXPORT .*\b\(starling_[a-z_]*\)(.*/\1/p' "$root/api/starling.h" | sort)
-shown=$(nm -D --defined-only "$build/lib/libstarling.so" | awk '{print $3}' | sort)
-[ "$declared" = "$shown" ] || fail "declared and shown differ:
+# 2. Libraries that show nothing but their interface.
+for name in starling starling_seat; do
+  declared=$(sed -n 's/^STARLING_EXPORT .*\b\(starling_[a-z_]*\)(.*/\1/p' "$root/api/$name.h" | sort)
+  shown=$(nm -D --defined-only "$build/lib/lib${name/_/-}.so" | awk '{print $3}' | sort)
+  [ "$declared" = "$shown" ] || fail "declared and shown by $name differ:
 $(diff <(echo "$declared") <(echo "$shown"))"
+done
 
 # 3. Trained here, it plays there.
 "$build/bin/starling" train "$root/configs/catch.toml" --run-dir run >train.log 2>&1 ||

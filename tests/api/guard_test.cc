@@ -17,7 +17,7 @@ TEST_F(MistakeTest, OfMembersThatThisLibraryDoesNotKnow) {
   } options{{.size = sizeof(options), .envs = 1, .greedy = 0, .seed = 0}, 1};
   starling_policy* policy = nullptr;
   Expect(starling_policy_open("/nowhere", &options.known, &policy),
-         "options sets a member that this library does not know: it has interface 1");
+         "options sets a member that this library does not know: it has interface 2");
   options.newer = 0;
   Expect(starling_policy_open("/nowhere", &options.known, &policy), "/nowhere is neither");
 }

@@ -136,21 +136,26 @@ TEST(ChildTest, FullStatusPipeDoesNotHoldTheChildUp) {
 }
 
 TEST(ChildTest, HasTheDescriptorsInputAndEnvironmentOfItsSpec) {
-  ASSERT_EQ(::setenv("STARLING_TEST_SET", "ours", 1), 0);
+  for (const char* name : {"STARLING_TEST_SET", "STARLING_TEST_REPLACED"}) {
+    ASSERT_EQ(::setenv(name, "ours", 1), 0);
+  }
   const FileDescriptor first(::memfd_create("first", MFD_CLOEXEC)),
       second(::memfd_create("second", MFD_CLOEXEC));
   const Spawned child =
       Spawn({.program = "/bin/sh",
              .arguments = {"-c",
-                           "cat; echo $STARLING_TEST_SET $STARLING_TEST_NEW; printf second >&4; "
+                           "cat; echo $STARLING_TEST_SET $STARLING_TEST_NEW "
+                           "$STARLING_TEST_REPLACED; printf second >&4; "
                            "ls /proc/self/fd | wc -l"},
              .death_signal = SIGKILL,
              .descriptors = {first.get(), second.get()},
              .environment = {"STARLING_TEST_SET=theirs", "STARLING_TEST_NEW=new"},
+             .settings = {"STARLING_TEST_REPLACED=theirs"},
              .input = "in\n"});
   ::unsetenv("STARLING_TEST_SET");
+  ::unsetenv("STARLING_TEST_REPLACED");
   // 0 to 4, and the one with which ls reads the folder.
-  EXPECT_EQ(ReadAll(child.output), "in\nours new\n6\n");
+  EXPECT_EQ(ReadAll(child.output), "in\nours new theirs\n6\n");
   EXPECT_EQ(WaitFor(child.pid).code, 0);
   char text[7] = "";
   EXPECT_EQ(::pread(second.get(), text, 6, 0), 6);

@@ -25,11 +25,13 @@ project(consumer LANGUAGES C CXX)
 find_package(Starling 0.1 REQUIRED)
 add_executable(catch catch.c)
 target_link_libraries(catch PRIVATE Starling::starling)
+add_executable(regression regression.c)
+target_link_libraries(regression PRIVATE Starling::seat m)
 add_library(guess MODULE guess.cc)
 target_link_libraries(guess PRIVATE Starling::plugin)
 set_target_properties(guess PROPERTIES PREFIX "")
 END
-cp "$root/examples/policy/catch.c" project/
+cp "$root/examples/policy/catch.c" "$root/examples/seat/regression.c" project/
 cat >project/guess.cc <<'END'
 #include "plugin.hpp"
 using namespace starling::plugin;
@@ -53,6 +55,9 @@ quietly prefix/bin/starling train "$prefix/share/starling/configs/catch.toml" --
   --set run.steps=4000 --set actors.count=1
 quietly out/catch run
 grep -q "^mean return" log || fail "$(cat log)"
+out/regression init
+quietly prefix/bin/starling train "$root/examples/seat/regression.toml" --set run.steps=20000 \
+  --set 'actors.command=["out/regression"]'
 
 # 4. The same through pkg-config.
 command -v pkg-config >/dev/null || exit 0

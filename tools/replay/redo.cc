@@ -288,7 +288,7 @@ class Redo {
   }
 
   learner::Checkpoint CheckpointOf(learner::CheckpointContent content) const {
-    const learner::InitialNet net = results::InitialNetToResume(config_);
+    const learner::InitialNet net = results::InitialNetToResume(config_, options_.run_dir);
     return learner::CheckpointOf(config_, net.layout, net.spaces, std::move(content));
   }
 

@@ -26,7 +26,10 @@ void RefuseUnsupported(const Config& config, std::vector<Contradiction>& found) 
     if (!unsupported) return;
     found.push_back({{key}, fmt::format("{} = {} cannot be simulated: {}", key, value, why)});
   };
-  refuse(envs::IsForeign(config.env.name), "env.name", fmt::format("\"{}\"", config.env.name),
+  refuse(config.net.external(), "net.kind", "\"external\"",
+         "your own programs compute it, in real time");
+  refuse(!config.net.external() && envs::IsForeign(config.env.name), "env.name",
+         fmt::format("\"{}\"", config.env.name),
          "what it draws is not Starling's; only bundled envs can");
   refuse(config.actors.backend == DeviceChoice::kCuda, "actors.backend", "\"cuda\"",
          "all actors of a simulation share this machine's cores; leave it out or set it to "

@@ -46,7 +46,7 @@ Plan MakePlan(const SimulateOptions& options) {
   ConfigSource source;
   Plan plan{LoadConfig(options.config, options.overrides, &source, CheckSimulation), {}, {}};
   Config& config = plan.config;
-  results::ResolveInitFrom(config);
+  results::ResolveFirstWeights(config);
   if (options.times_from) {
     plan.said = TakeTimes(*options.times_from, TimesThatWereSet(source), config);
   }

@@ -116,7 +116,7 @@ void AddFromConfig(const std::string& line, const GridFile& file, const std::fil
 void TryOutWeights(Config& config, const GridFile& file, const std::vector<Setting>& settings,
                    Diagnostics& diagnostics) {
   try {
-    results::ResolveInitFrom(config);
+    results::ResolveFirstWeights(config);
   } catch (const UserError& error) {
     SourceLocation location = file.config_location;
     for (const Setting& setting : settings) {

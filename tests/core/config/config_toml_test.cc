@@ -112,6 +112,8 @@ Config RandomConfig(RandomStream& random) {
   config.updates.in_flight = config.staleness.bound == 0 ? 1 : config.updates.in_flight;
   config.updates.exchange = Exchange::kLearner;
   config.net.kind = NetKind::kLayers;
+  config.net.initial.clear();
+  config.actors.command.clear();
   const bool exact = config.checkpoint.exact == Exactness::kTrue;
   if (config.learner.shards > 1 || exact) config.learner.apply = ApplyMode::kLanes;
   const bool staged = config.net.stages > 1;  // then one gradient an unroll, without a ratio
