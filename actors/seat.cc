@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <stdexcept>
 #include <utility>
 
@@ -72,6 +73,26 @@ RolloutEpisodes EpisodesOf(const std::vector<envs::EpisodeEnd>& ended) {
           .untold = ended.size() - kept};
 }
 
+// Copies `from`, unless it is `to`, a block at a time, and returns the sum of its squares.
+double Copy(std::span<const float> from, std::span<float> to) {
+  constexpr std::size_t kBlock = 4096;  // in the first cache when it is summed
+  double sum = 0;
+  for (std::size_t i = 0; i < from.size(); i += kBlock) {
+    const std::size_t size = std::min(kBlock, from.size() - i);
+    const auto block = to.subspan(i, size);
+    if (from.data() != to.data()) std::memcpy(block.data(), &from[i], size * sizeof(float));
+    const double norm = net::CheckFinite(block).norm;
+    sum += norm * norm;
+  }
+  return sum;
+}
+
+[[noreturn]] void ThrowNotFinite(const std::string& name, std::span<const float> values) {
+  const auto bad = std::ranges::find_if(values, [](float x) { return !std::isfinite(x); });
+  throw UserError(fmt::format("gradient of {}: number {} of {} is {}", name, bad - values.begin(),
+                              values.size(), *bad));
+}
+
 }  // namespace
 
 Seat::Seat(ClientOptions options)
@@ -122,7 +143,9 @@ void Seat::Run() {
 
 // Listens and beats while the program computes.
 void Seat::Attend() {
-  if (!member() || Hangs()) return;
+  if (!member()) return;
+  hung_ = Hangs();
+  if (hung_) return;
   try {
     client_.Attend();
   } catch (...) {
@@ -195,7 +218,13 @@ Seat::Outcome Seat::AwaitJoined(std::unique_lock<std::mutex>& lock, WaitMs wait_
   while (true) {
     // 1. Whatever has become of the last attempt.
     if (!joining_ && failed_) Rethrow();
-    if (!joining_) {
+    if (!joining_ && std::exchange(hung_, false)) {
+      LogWarn(
+          "no call for staleness.deadline_s + wire.timeout_s: this actor counts as hung; its "
+          "gradient is lost, and it joins again");
+      client_.SayGoodbye();
+      JoinAgain();
+    } else if (!joining_) {
       const Outcome outcome = StateOutcome();
       if (outcome != Outcome::kLost) return outcome;
       // A learner whose memory cannot be opened is joined, and lost, again and again.
@@ -289,6 +318,7 @@ void Seat::CheckPush(const Report& report) const {
     if (!std::isfinite(end.episode_return)) {
       throw UserError(fmt::format("the return of an episode is {}", end.episode_return));
     }
+    if (end.length < 0) throw UserError("the length of an episode is more than 2^63");
   }
   for (const double loss : {report.policy_loss, report.value_loss, report.entropy}) {
     if (!std::isfinite(loss)) throw UserError(fmt::format("a loss is {}", loss));
@@ -298,22 +328,25 @@ void Seat::CheckPush(const Report& report) const {
 // Brings a gradient to `space_`, with zeros between its parameters, and clips it. Returns its norm
 // before. Throws UserError if it is not finite.
 double Seat::Prepare(std::span<const float> gradient) {
+  // 1. Copy it, and sum its squares.
   if (space_.empty()) space_ = client_.NextGradientSpace();
-  if (gradient.data() != space_.data()) std::ranges::copy(gradient, space_.begin());
+  double square = 0;
   std::size_t end = 0;
   for (const net::Parameter& parameter : layout_.parameters()) {
     std::ranges::fill(space_.subspan(end, parameter.offset - end), 0.0f);
     end = parameter.offset + parameter.size;
+    const double its = Copy(gradient.subspan(parameter.offset, parameter.size),
+                            space_.subspan(parameter.offset, parameter.size));
+    if (!std::isfinite(its))
+      ThrowNotFinite(parameter.name, gradient.subspan(parameter.offset, parameter.size));
+    square += its;
   }
   std::ranges::fill(space_.subspan(end), 0.0f);
-  const double norm = net::ClipByGlobalNorm(space_, member_.config.optimizer.clip_norm);
-  if (std::isfinite(norm)) return norm;
-  for (const net::Parameter& parameter : layout_.parameters()) {
-    const auto values = space_.subspan(parameter.offset, parameter.size);
-    const auto bad = std::ranges::find_if(values, [](float x) { return !std::isfinite(x); });
-    if (bad == values.end()) continue;
-    throw UserError(fmt::format("gradient of {}: number {} of {} is {}", parameter.name,
-                                bad - values.begin(), parameter.size, *bad));
+  // 2. Clip it.
+  const double norm = std::sqrt(square), most = member_.config.optimizer.clip_norm;
+  if (most > 0 && norm > most) {
+    const auto factor = static_cast<float>(most / norm);
+    for (float& x : space_) x *= factor;
   }
   return norm;
 }

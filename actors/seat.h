@@ -114,7 +114,9 @@ class Seat {
   void Attend();
   bool Hangs() const;
   std::optional<Membership> TryJoin();
-  bool member() const { return !joining_ && !failed_ && client_.state() == ClientState::kJoined; }
+  bool member() const {
+    return !joining_ && !failed_ && !hung_ && client_.state() == ClientState::kJoined;
+  }
   void JoinAgain();
   [[noreturn]] void Rethrow();
   void CheckPush(const Report& report) const;
@@ -133,6 +135,7 @@ class Seat {
   std::exception_ptr failed_;   // by the last attempt to join
   bool retry_ = false;          // it failed, the caller knows, and another call tries again
   std::int64_t called_ms_ = 0;  // end of the last call
+  bool hung_ = false;           // the program counts as hung: the learner hears nothing of it
 
   Membership member_;
   net::ParameterLayout layout_;              // of the first membership

@@ -2,6 +2,7 @@
 #include "actors/seat.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -41,6 +42,7 @@ struct starling_seat {
       : place(std::move(at)), seat(std::move(options)) {}
 
   const starling::actors::LearnerPlace place;
+  const pid_t process = ::getpid();  // whose threads it has
   Seat seat;
   bool joined = false;  // once
   std::string config;
@@ -106,7 +108,11 @@ std::unique_ptr<starling_seat> Open(const char* where, const starling_seat_optio
         fmt::format("options->connect_timeout is {}: it is at most {} seconds, 0 for 60",
                     options.connect_timeout, kDay));
   }
-  if (options.slot < 0) throw UserError(fmt::format("options->slot is {}", options.slot));
+  constexpr std::int32_t kMostSlots = 65'536;
+  if (options.slot < 0 || options.slot > kMostSlots) {
+    throw UserError(
+        fmt::format("options->slot is {}: it is at most {}, 0 for any", options.slot, kMostSlots));
+  }
   // 2. Find the place.
   actors::LearnerPlace place{.secret = secret, .learner_key = learner_key};
   actors::ClientOptions client{};
@@ -152,9 +158,16 @@ starling_status GuardedOutcome(const Function& function) {
   return status == STARLING_OK ? StatusOf(outcome) : status;
 }
 
+// Throws UserError if there is no seat, or it is another process's.
+void RequireSeat(const starling_seat* seat) {
+  Require(seat, "seat");
+  if (seat->process == ::getpid()) return;
+  throw UserError("this seat is the parent's: after a fork the child opens one of its own");
+}
+
 // Throws UserError unless the seat has been a member.
 Seat& Joined(starling_seat* seat) {
-  Require(seat, "seat");
+  RequireSeat(seat);
   if (!seat->joined) throw UserError("this seat has not joined yet: starling_seat_join");
   return seat->seat;
 }
@@ -176,6 +189,7 @@ starling_seat_facts FactsOf(Seat& seat) {
                             .numbers = seat.layout().size(),
                             .tensors = static_cast<std::int32_t>(seat.layout().parameters().size()),
                             .slot = seat.slot(),
+                            .seed = seat.config().run.seed,
                             .applied = 0,
                             .refused = 0,
                             .refusal = ""};
@@ -227,11 +241,14 @@ starling_status starling_seat_open(const char* place, const starling_seat_option
   });
 }
 
-void starling_seat_close(starling_seat* seat) { delete seat; }
+void starling_seat_close(starling_seat* seat) {
+  // In a forked child its threads are not there, and its sockets are the parent's.
+  if (seat != nullptr && seat->process == ::getpid()) delete seat;
+}
 
 starling_status starling_seat_join(starling_seat* seat, double seconds) {
   return GuardedOutcome([&] {
-    Require(seat, "seat");
+    starling::api::RequireSeat(seat);
     const auto wait_ms = WaitOf(seconds);
     const auto outcome = Reaching(*seat, [&] { return seat->seat.Join(wait_ms); });
     seat->joined |= outcome == Seat::Outcome::kDone;

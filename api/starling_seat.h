@@ -19,10 +19,10 @@
  *
  * A guest. A seat starts threads: one that joins, listens, and tells the learner that this program
  * lives, and those of ZeroMQ. All signals are blocked in them. A program that makes no call for
- * staleness.deadline_s + wire.timeout_s counts as hung, and loses its seat. A seat raises the soft
- * limit of open files to the hard one. It does not survive a fork: the child must not use it. To
- * standard error it writes warnings alone. Calls that wait do not end at a signal: give them a
- * time, and call again. */
+ * staleness.deadline_s + wire.timeout_s counts as hung, and loses its seat: its next call returns
+ * STARLING_LOST. A seat raises the soft limit of open files to the hard one. In a forked child it
+ * is of no use, and closing it does nothing. To standard error it writes warnings alone. Calls
+ * that wait do not end at a signal: give them a time, and call again. */
 #ifndef STARLING_SEAT_H
 #define STARLING_SEAT_H
 
@@ -37,7 +37,8 @@ enum {
   STARLING_LATER = 3, /* not within the time that the call may take: call again */
   STARLING_LOST = 4,  /* the learner was lost, and what was under way with it: starling_seat_next
                        * joins it, or the one that follows it, again */
-  STARLING_OVER = 5   /* the run has ended, or stops: close the seat */
+  STARLING_OVER = 5   /* the run has ended, or stops: close the seat. What `starling train` has
+                       * started then has half a second until SIGTERM, two until SIGKILL */
 };
 
 typedef struct starling_seat starling_seat;
@@ -73,7 +74,8 @@ typedef struct starling_seat_facts {
   size_t size;         /* sizeof(starling_seat_facts) */
   uint64_t numbers;    /* of the weights, and of a gradient: one flat vector */
   int32_t tensors;     /* in it: starling_seat_tensor */
-  uint32_t slot;       /* of this actor */
+  uint32_t slot;       /* of this actor: from it and the seed its random numbers may derive */
+  uint64_t seed;       /* run.seed */
   uint64_t applied;    /* gradients of this seat that were applied, as far as it has heard, ... */
   uint64_t refused;    /* ... and that were refused */
   const char* refusal; /* why the last of these was, as in summary.json ("stale"); "" if none was.

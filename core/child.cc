@@ -250,7 +250,10 @@ std::vector<int> ChildrenOf(int pid) {
 }
 
 std::string FindProgram(const std::string& name) {
-  const auto runs = [](const std::string& path) { return ::access(path.c_str(), X_OK) == 0; };
+  const auto runs = [](const std::string& path) {
+    std::error_code ignored;
+    return ::access(path.c_str(), X_OK) == 0 && !std::filesystem::is_directory(path, ignored);
+  };
   if (name.find('/') != std::string::npos) return runs(name) ? name : "";
   const char* variable = std::getenv("PATH");
   std::string_view rest = variable != nullptr ? variable : "/usr/bin:/bin";

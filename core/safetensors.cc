@@ -48,9 +48,9 @@ struct DTypeInfo {
   std::size_t size;  // bytes
 };
 // In the order of DType.
-constexpr DTypeInfo kDTypes[] = {{"F32", 4}, {"F64", 8}, {"I32", 4},
-                                 {"I64", 8}, {"U8", 1},  {"U64", 8}};
-static_assert(static_cast<std::size_t>(DType::kU64) + 1 == std::size(kDTypes));
+constexpr DTypeInfo kDTypes[] = {{"F32", 4}, {"F64", 8}, {"I32", 4}, {"I64", 8},
+                                 {"U8", 1},  {"U64", 8}, {"F16", 2}, {"BF16", 2}};
+static_assert(static_cast<std::size_t>(DType::kBf16) + 1 == std::size(kDTypes));
 
 const DTypeInfo& InfoOf(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype)]; }
 

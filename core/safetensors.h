@@ -14,7 +14,7 @@
 
 namespace starling {
 
-enum class DType : std::uint8_t { kF32, kF64, kI32, kI64, kU8, kU64 };
+enum class DType : std::uint8_t { kF32, kF64, kI32, kI64, kU8, kU64, kF16, kBf16 };
 
 // A tensor to write; the bytes are borrowed. REQUIRES: `bytes.size()` is the product of `shape` (1
 // for a scalar) times the size of an element.

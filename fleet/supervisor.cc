@@ -206,8 +206,9 @@ class Supervisor {
     const bool asks = send.slot == kLearnerSlot && send.signal == SIGTERM;
     const int signal = asks ? options_.learner.stop_signal : send.signal;
     // SIGKILL also goes to the child's own children (the kernel sends it to ranks when their mpirun
-    // dies); after SIGTERM the child ends them itself.
-    ::kill(signal == SIGKILL ? -process.pid : process.pid, signal);
+    // dies); after SIGTERM the child ends them itself. A wrapper of the user's may not.
+    const bool own = send.slot >= 0 && !options_.own_actor.empty();
+    ::kill(signal == SIGKILL || own ? -process.pid : process.pid, signal);
   }
 
   void Perform(const Log& line) {
@@ -279,6 +280,8 @@ class Supervisor {
     ForEachAlive([this](int slot, Process& process) {
       const std::optional<ChildExit> exit = Reap(process.pid);
       if (!exit) return;
+      // Of a program of the user's, a wrapper may have left others behind.
+      if (slot >= 0 && !options_.own_actor.empty()) ::kill(-process.pid, SIGKILL);
       // Its last lines first: they hold the reason.
       const Process dead = std::exchange(process, {});
       dead.output->Drain();

@@ -57,25 +57,28 @@ static size_t FirstOf(starling_seat* seat, int index) {
   return (size_t)tensor.first;
 }
 
+/* Returns the exit status. */
+static int Leave(starling_seat* seat, starling_status status) {
+  if (status != STARLING_OVER) fprintf(stderr, "regression: %s\n", starling_error());
+  starling_seat_close(seat);
+  return status == STARLING_OVER ? 0 : 1;
+}
+
 int main(int argc, char** argv) {
   if (argc == 2 && strcmp(argv[1], "init") == 0) return WriteFirstWeights("model.safetensors");
   /* 1. Join the run that has started this program, or that of the argument. */
   starling_seat* seat = NULL;
   starling_seat_facts facts = {.size = sizeof(facts)};
-  if (starling_seat_open(argc > 1 ? argv[1] : NULL, NULL, &seat) != STARLING_OK ||
-      starling_seat_join(seat, -1) != STARLING_OK ||
-      starling_seat_get_facts(seat, &facts) != STARLING_OK) {
-    fprintf(stderr, "regression: %s\n", starling_error());
-    starling_seat_close(seat);
-    return 1;
-  }
+  starling_status status = starling_seat_open(argc > 1 ? argv[1] : NULL, NULL, &seat);
+  if (status == STARLING_OK) status = starling_seat_join(seat, -1);
+  if (status == STARLING_OK) status = starling_seat_get_facts(seat, &facts);
+  if (status != STARLING_OK) return Leave(seat, status);
   const size_t slope = FirstOf(seat, 0), offset = FirstOf(seat, 1);
   float* weights = calloc(facts.numbers, sizeof(float));
   starling_weights held = {.size = sizeof(held)};
-  srand(facts.slot + 1);
+  srand((unsigned)facts.seed * 1000 + facts.slot);
   /* 2. A gradient for each grant, until the run is over. */
   starling_grant grant = {.size = sizeof(grant)};
-  starling_status status;
   while ((status = starling_seat_next(seat, -1, &grant)) == STARLING_OK) {
     float* gradient;
     starling_push push = {.size = sizeof(push), .samples = kBatch};
@@ -89,8 +92,6 @@ int main(int argc, char** argv) {
     /* A learner that was lost is joined again; anything else is an error. */
     if (status != STARLING_OK && status != STARLING_LOST) break;
   }
-  if (status != STARLING_OVER) fprintf(stderr, "regression: %s\n", starling_error());
-  starling_seat_close(seat);
   free(weights);
-  return status == STARLING_OVER ? 0 : 1;
+  return Leave(seat, status);
 }

@@ -1,4 +1,7 @@
 // What a seat refuses, and what the learner does then: nothing.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cmath>
 #include <limits>
 
@@ -132,6 +135,26 @@ TEST_F(SeatMistakeTest, NoLearnerForAProgramThatPolls) {
   EXPECT_EQ(starling_seat_join(seat.get(), 0), STARLING_LATER) << "it tries again";
 }
 
+// Its threads are the parent's.
+TEST_F(SeatMistakeTest, ASeatInAForkedChild) {
+  StartExternal();
+  const SeatHandle seat = JoinLearner();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    starling_grant grant{};
+    grant.size = sizeof(grant);
+    const starling_status status = starling_seat_next(seat.get(), -1, &grant);
+    const bool said = std::string(starling_error()).find("the parent's") != std::string::npos;
+    starling_seat_close(seat.get());
+    ::_exit(status == STARLING_MISTAKE && said ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  TakeTurn(seat);
+  ExpectGrantIsThere(seat);
+}
+
 TEST_F(SeatMistakeTest, APlaceThatIsNone) {
   starling_seat* seat = nullptr;
   const auto open = [&](const char* place, starling_seat_options options) {
@@ -146,6 +169,7 @@ TEST_F(SeatMistakeTest, APlaceThatIsNone) {
   ExpectMistake(open(dir_.path().c_str(), Options("a", "b")), "a run directory has its keys");
   ExpectMistake(open("x", Options({}, {}, -1)), "connect_timeout is -1");
   ExpectMistake(open("x", Options({}, {}, 0, -1)), "slot is -1");
+  ExpectMistake(open("x", Options({}, {}, 0, 65'537)), "slot is 65537");
   ExpectMistake(open(nullptr, {}), "no run has started this program");
   EXPECT_EQ(seat, nullptr);
 }

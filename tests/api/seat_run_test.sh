@@ -99,7 +99,16 @@ for words in '["sh", "-c", "echo no such model; exit 1"]' '["sh", "-c", "echo no
   rm -rf dies
 done
 
-# 6. Started elsewhere, over tcp, without an environment.
+# 6. What a wrapper has left behind ends with it.
+"$starling" train regression.toml --run-dir wrapped --set run.steps=20000 \
+  --set 'actors.command=["sh", "-c", "sleep 86399 & echo $! >>sleeping; exec ./regression"]' >wrapped.log 2>&1 ||
+  fail "$(cat wrapped.log)"
+[ "$(wc -l <sleeping)" = 2 ] || fail "$(cat wrapped.log)"
+while read -r pid; do
+  ! grep -qs 86399 "/proc/$pid/cmdline" || fail "a process of a wrapper is left"
+done <sleeping
+
+# 7. Started elsewhere, over tcp, without an environment.
 unset STARLING_SLOT
 "$starling" train regression.toml --run-dir elsewhere --no-actors --set wire.endpoint=tcp://127.0.0.1:0 \
   --set wire.address=127.0.0.1 --set actors.count=1 --set run.steps=20000 >elsewhere.log 2>&1 &

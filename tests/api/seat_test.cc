@@ -30,6 +30,7 @@ TEST_F(SeatTest, AGradientIsAppliedToTheWeights) {
   EXPECT_EQ(facts.numbers, kNumbers);
   EXPECT_EQ(facts.tensors, 1);
   EXPECT_EQ(facts.slot, 0u);
+  EXPECT_EQ(facts.seed, 1u);
   TakeTurn(seat);
   EXPECT_THAT(weights_, Each(0.0f));
   EXPECT_EQ(held_.version, 0u);
@@ -170,6 +171,26 @@ TEST_F(SeatTest, TheEndIsHeardWithAGrantInHand) {
   Stop();
   starling_grant grant;
   EXPECT_EQ(Next(seat, grant, 0), STARLING_OVER);
+}
+
+// The learner must hear of it, or it would wait, and nobody would replace the program.
+TEST_F(SeatTest, AProgramThatHangsLosesItsSeat) {
+  StartExternal(
+      "staleness.deadline_s=0.05\nwire.timeout_s=0.5\nwire.heartbeat_ms=20\n"
+      "run.metrics_s=0.2");
+  const SeatHandle seat = JoinLearner();
+  TakeTurn(seat);
+  const std::int64_t begin_ms = SteadyClock().NowMs();
+  for (int seen = statuses_;; seen = statuses_) {
+    const auto now = LastPublished();
+    if (now && now->at_ms > begin_ms && now->status.actors_alive == 0) break;
+    statuses_.wait(seen);
+  }
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(Push(seat, Row(0.25f).data()), STARLING_LOST);
+  TakeTurn(seat);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("this actor counts as hung"));
+  ASSERT_EQ(Push(seat, Row(0.25f).data()), STARLING_OK);
 }
 
 // Terms and versions of two runs on one endpoint may be the same.

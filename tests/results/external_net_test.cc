@@ -58,6 +58,11 @@ TEST_F(ExternalNetTest, ATensorThatIsNoneOfANet) {
                 .shape = {6},
                 .bytes = std::as_bytes(std::span(wide))}}),
       AllOf(HasSubstr("net.initial: "), HasSubstr("\"w\" is F64, not F32; save it as float32")));
+  EXPECT_THAT(Refusal({{.name = "w",
+                        .dtype = DType::kBf16,
+                        .shape = {24},
+                        .bytes = std::as_bytes(std::span(wide))}}),
+              HasSubstr("\"w\" is BF16, not F32; save it as float32"));
   EXPECT_THAT(Refusal({ViewF32("w", {0}, {})}), HasSubstr("tensor w: it is empty"));
   EXPECT_THAT(Refusal({ViewF32("optimizer.square_avg.w", {6}, values_)}),
               HasSubstr("if this is a checkpoint, start from it by --init-from"));

@@ -166,6 +166,19 @@ void CheckPorts(const Grid& grid, Diagnostics& diagnostics) {
   }
 }
 
+// Refuses to evaluate what no part of Starling can play.
+void CheckEvaluation(const Grid& grid, Diagnostics& diagnostics) {
+  for (const GridPoint& point : grid.points) {
+    if (grid.eval.episodes == 0 || !point.config.net.external()) continue;
+    return diagnostics.Add(
+        {.text = grid.file.string()},
+        fmt::format(
+            "eval_episodes = {} contradicts net.kind = \"external\": only your own programs "
+            "can play with its nets; set eval_episodes = 0",
+            grid.eval.episodes));
+  }
+}
+
 // Refuses two points with the same configuration: each seed would count twice.
 void CheckConfigs(const Grid& grid, Diagnostics& diagnostics) {
   std::map<std::string, const GridPoint*> seen;
@@ -209,6 +222,7 @@ Grid ReadGrid(const std::filesystem::path& path) {
   // 3. Compare the points with each other, then report all mistakes at once.
   if (diagnostics.Text().empty()) CheckConfigs(grid, diagnostics);
   CheckPorts(grid, diagnostics);
+  CheckEvaluation(grid, diagnostics);
   if (const std::string text = diagnostics.Text(); !text.empty()) throw UserError(text);
   return grid;
 }

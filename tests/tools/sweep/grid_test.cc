@@ -1,10 +1,12 @@
 // Grids that are read, and the mistakes that they are refused with.
 #include "tools/sweep/grid.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
 
+#include "core/safetensors.h"
 #include "learner/storage/checkpoint.h"
 #include "tests/results/first_checkpoint.h"
 #include "tests/support/error_of.h"
@@ -109,6 +111,17 @@ TEST_F(GridTest, WeightsToStartFromAreOneCheckpoint) {
   dir_.Write("catch.toml", "[run]\ninit_from = \"gone\"\n[env]\nname = \"catch\"\n");
   EXPECT_THAT(Mistake("config = \"catch.toml\"\n"),
               HasSubstr("mine.toml:1:10: gone is neither a run directory nor a checkpoint"));
+}
+
+TEST_F(GridTest, NobodyHereCanPlayWithAnExternalNet) {
+  const std::vector<float> weight(1);
+  const std::vector<TensorView> tensors = {ViewF32("w", {1}, weight)};
+  WriteSafetensors(dir_ / "m.safetensors", tensors);
+  dir_.Write("net.toml", fmt::format("[net]\nkind = \"external\"\ninitial = \"{}\"\n",
+                                     (dir_ / "m.safetensors").string()));
+  EXPECT_THAT(ErrorOf([&] { Read("config = \"net.toml\"\n"); }),
+              HasSubstr("eval_episodes = 100 contradicts net.kind = \"external\""));
+  EXPECT_EQ(Read("config = \"net.toml\"\neval_episodes = 0\n").points.size(), 1u);
 }
 
 TEST_F(GridTest, ADirectoryThatLooksLikeAnOption) {
