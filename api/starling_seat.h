@@ -38,7 +38,7 @@ enum {
   STARLING_LOST = 4,  /* the learner was lost, and what was under way with it: starling_seat_next
                        * joins it, or the one that follows it, again */
   STARLING_OVER = 5   /* the run has ended, or stops: close the seat. What `starling train` has
-                       * started then has half a second until SIGTERM, two until SIGKILL */
+                       * started then has three seconds until SIGTERM, or two if it was stopped */
 };
 
 typedef struct starling_seat starling_seat;

@@ -7,10 +7,10 @@ set(installed starling starling-learner starling-actor starling-env-worker)
 if(STARLING_HAS_MPI)
   list(APPEND installed starling-rank)
 endif()
-if(TARGET starling-bench)
-  list(APPEND installed starling-bench)
-endif()
 install(TARGETS ${installed} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
+if(TARGET starling-bench)  # the wheel does without
+  install(TARGETS starling-bench OPTIONAL RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
+endif()
 
 # 2. Starling::starling and Starling::seat, the libraries, and Starling::plugin, the headers of
 #    plug-ins.
@@ -45,3 +45,25 @@ endforeach()
 
 # 4. What people run.
 install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/starling COMPONENT configs)
+
+# 5. For the wheel, which cannot hold links: the libraries that all of this loads, by the names by
+#    which it loads them, and their licences. Those of the C and C++ compilers are the machine's:
+#    other modules of a Python need newer ones, perhaps.
+install(CODE "
+  file(GET_RUNTIME_DEPENDENCIES RESOLVED_DEPENDENCIES_VAR found
+    PRE_EXCLUDE_REGEXES [[^libstarling]] [[^ld-linux]]
+      [[^lib(c|m|mvec|dl|rt|pthread|resolv|stdc[+][+]|gcc_s)[.]so]]
+    EXECUTABLES \"$<TARGET_FILE:starling>\" \"$<TARGET_FILE:starling-learner>\"
+    LIBRARIES \"$<TARGET_FILE:libstarling>\" \"$<TARGET_FILE:libstarling-seat>\")
+  set(prefix \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+  file(MAKE_DIRECTORY \"\${prefix}/lib\" \"\${prefix}/licenses\")
+  foreach(path IN LISTS found)
+    get_filename_component(name \"\${path}\" NAME)
+    file(REAL_PATH \"\${path}\" real)
+    file(COPY_FILE \"\${real}\" \"\${prefix}/lib/\${name}\")
+    execute_process(COMMAND dpkg-query -S \"\${real}\" OUTPUT_VARIABLE owner ERROR_QUIET)
+    if(owner MATCHES \"^([^:]+):\")
+      file(COPY_FILE \"/usr/share/doc/\${CMAKE_MATCH_1}/copyright\"
+        \"\${prefix}/licenses/\${CMAKE_MATCH_1}\")
+    endif()
+  endforeach()" COMPONENT bundled EXCLUDE_FROM_ALL)

@@ -32,6 +32,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::int64_t kOwnActorGraceMs = 3000;
+
 struct Plan {
   Config config;
   LearnerCommand learner{};
@@ -167,6 +169,13 @@ std::vector<std::string> OwnActorSettings(const Config& config) {
           "STARLING_RUNTIME_DIR=" + config.wire.runtime_dir};
 }
 
+// A program of the user's may have something to save when the run is over.
+PolicyLimits LimitsOf(const Config& config) {
+  PolicyLimits limits{.needs_every_slot = config.staleness.bound == 0};
+  if (config.net.external()) limits.actor_grace_ms = kOwnActorGraceMs;
+  return limits;
+}
+
 std::string Headline(const Plan& plan, bool no_actors) {
   const RunConfig& run = plan.config.run;
   const bool given = !plan.resume && !run.init_from.empty();
@@ -298,7 +307,7 @@ int RunTrain(const TrainOptions& options) {
                  .actors = options.no_actors || !plan.learner.has_actors ? 0 : facts.actors,
                  .facts = facts,
                  .screen = options.progress == ShowProgress::kScreen,
-                 .limits = {.needs_every_slot = facts.bound == 0}},
+                 .limits = LimitsOf(plan.config)},
                 log, console);
   RemoveLeftovers(plan.config, log);
   if (!FindAgain(held_dir, plan, result, log)) return result.exit_status;

@@ -1,0 +1,69 @@
+"""Weights as safetensors files: the first ones of an external net, and those of checkpoints."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ._library import Mistake
+from .runs import Run
+
+_STATE = "optimizer."  # of a checkpoint: what begins so is the optimizer's
+
+
+def save_weights(path: str | os.PathLike[str], tensors: Mapping[str, Any]) -> None:
+    """Writes a net for net.initial: its tensors by name, float32, in their order. A state_dict of
+    PyTorch is such a mapping; leave out what is not trained."""
+    header: dict[str, Any] = {}
+    data: list[bytes] = []
+    end = 0
+    for name, tensor in tensors.items():
+        array = np.asarray(tensor)
+        if array.dtype != np.float32:
+            raise Mistake(f"{name} is {array.dtype}, not float32")
+        data.append(np.ascontiguousarray(array).tobytes())
+        begin, end = end, end + array.nbytes
+        header[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": [begin, end]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + b"".join(data))
+
+
+def load_weights(path: Any) -> dict[str, np.ndarray]:
+    """The tensors of a safetensors file, by name; of a Run or run directory, those of its newest
+    checkpoint; without the state of the optimizer. Raises Mistake if there are none."""
+    file = Path(getattr(path, "path", path))
+    if (file / "config.toml").exists():
+        newest = Run(file).checkpoint
+        if newest is None:
+            raise Mistake(f"{file} has no checkpoint yet")
+        file = newest
+    if file.is_dir():
+        raise Mistake(f"{file} is no file: the checkpoints of shards do not hold the names of tensors")
+    try:
+        bytes_ = file.read_bytes()
+    except OSError as error:
+        raise Mistake(f"{file} cannot be read: {error.strerror}") from error
+    try:
+        size = struct.unpack("<Q", bytes_[:8])[0]
+        header = json.loads(bytes_[8 : 8 + size])
+        header.pop("__metadata__", None)
+        return {name: _tensor(bytes_, 8 + size, entry) for name, entry in header.items()
+                if not name.startswith(_STATE)}
+    except (struct.error, ValueError, KeyError, TypeError) as error:
+        raise Mistake(f"{file} is no safetensors file of float32: {error}") from error
+
+
+def _tensor(bytes_: bytes, first: int, entry: dict[str, Any]) -> np.ndarray:
+    if entry["dtype"] != "F32":
+        raise ValueError(f"a tensor is {entry['dtype']}")
+    begin, end = entry["data_offsets"]
+    return np.frombuffer(bytes_, np.float32, (end - begin) // 4, first + begin).reshape(
+        entry["shape"]).copy()

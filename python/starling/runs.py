@@ -1,0 +1,110 @@
+"""Runs on disk: their configuration, numbers and curves."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ._library import Mistake
+
+
+def _flat(values: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, (int, float)) else np.nan
+
+
+class Run:
+    """A run directory. What is read of a run that still trains is as new as the last access."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)  #: its directory
+        if not (self.path / "config.toml").exists():
+            raise Mistake(f"{self.path} is no run directory: it has no config.toml")
+
+    @functools.cached_property
+    def config(self) -> dict[str, Any]:
+        """Its whole configuration, by section and key."""
+        return tomllib.loads((self.path / "config.toml").read_text())
+
+    @property
+    def summary(self) -> dict[str, Any] | None:
+        """summary.json; None while it trains."""
+        file = self.path / "summary.json"
+        return json.loads(file.read_text()) if file.exists() else None
+
+    @property
+    def metrics(self) -> dict[str, np.ndarray]:
+        """The numbers of metrics.jsonl, (lines,) each, by name: "steps", "seconds", "mean_return",
+        "losses.policy", "staleness.mean" and so on. NaN where a number was not known."""
+        rows = [dict(_flat(line)) for line in self._lines("metrics.jsonl")]
+        names = dict.fromkeys(name for row in rows for name, value in row.items()
+                              if isinstance(value, (int, float)))
+        return {name: np.array([_number(row.get(name)) for row in rows]) for name in names}
+
+    @property
+    def evaluations(self) -> dict[str, np.ndarray]:
+        """The numbers of eval.jsonl, (lines,) each: "steps", "mean_return", "std" and so on; {} if
+        eval.every_steps is 0."""
+        rows = list(self._lines("eval.jsonl"))
+        names = dict.fromkeys(name for row in rows for name, value in row.items()
+                              if isinstance(value, (int, float)))
+        return {name: np.array([_number(row.get(name)) for row in rows]) for name in names}
+
+    def curve(self, y: str = "mean_return", x: str = "steps") -> tuple[np.ndarray, np.ndarray]:
+        """Two of the metrics, where both are known. Empty where nothing is known yet: no episode has
+        ended."""
+        metrics = self.metrics
+        for name in (x, y):
+            if name in ("mean_return", "mean_length") or not metrics:
+                metrics.setdefault(name, np.full(len(metrics.get("steps", [])), np.nan))
+            if name not in metrics:
+                raise Mistake(f"{self.path} has no {name}; it has {', '.join(metrics)}")
+        known = np.isfinite(metrics[x]) & np.isfinite(metrics[y])
+        return metrics[x][known], metrics[y][known]
+
+    @property
+    def staleness(self) -> np.ndarray:
+        """Applied gradients by their staleness, (largest + 1,) int64; (0,) while it trains."""
+        summary = self.summary
+        return np.array(summary["staleness"]["histogram"] if summary else [], np.int64)
+
+    @property
+    def checkpoint(self) -> Path | None:
+        """Its newest checkpoint."""
+        found = [path for path in (self.path / "checkpoints").glob("t*-v*")
+                 if "." not in path.name or path.suffix == ".safetensors"]
+        return max(found, key=lambda path: path.stem, default=None)
+
+    def frame(self) -> Any:
+        """The metrics as a pandas.DataFrame. Needs pandas."""
+        import pandas  # pylint: disable=import-outside-toplevel
+
+        return pandas.DataFrame(self.metrics)
+
+    def __repr__(self) -> str:
+        return f"<Run {self.path}>"
+
+    def _lines(self, name: str) -> Iterator[dict[str, Any]]:
+        file = self.path / name
+        if not file.exists():
+            return
+        with file.open() as lines:
+            for line in lines:
+                try:
+                    yield json.loads(line)
+                except json.JSONDecodeError:
+                    continue  # a line that is being written, or was torn

@@ -1,0 +1,189 @@
+"""Seats: fleets whose actors are programs in Python."""
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+from pathlib import Path
+
+import numpy as np
+import starling
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+FIRST = {"slope": np.zeros(2, np.float32), "offset": np.zeros(1, np.float32)}
+LINE = """
+    import numpy as np, os, sys, starling
+    seat = starling.join()
+    rng = np.random.default_rng([seat.seed, seat.slot])
+    def gradient(w):
+        x = rng.uniform(-1, 1, (64, 2)).astype(np.float32)
+        e = x @ w["slope"] + w["offset"] - x @ np.array([3, -2], np.float32) - 1
+        return {"slope": 2 * e @ x / 64, "offset": 2 * e.mean(keepdims=True)}
+"""
+
+
+class SeatTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        starling.save_weights(self.folder / "model.safetensors", FIRST)
+
+    def fit(self, loop, name="run", **overrides):
+        program = self.folder / f"{name}.py"
+        program.write_text(textwrap.dedent(LINE) + textwrap.dedent(loop))
+        config = self.folder / "line.toml"
+        config.write_text('[net]\nkind = "external"\n[optimizer]\nkind = "sgd"\nlr = 0.05\n'
+                          "clip_norm = 0\n[staleness]\nbound = 2\n")
+        return starling.train(config, run_dir=self.folder / name, progress=False, overrides={
+            "net.initial": str(self.folder / "model.safetensors"), "run.steps": 200_000,
+            "actors.count": 2, "actors.command": [sys.executable, str(program)], **overrides})
+
+    def log(self, name="run"):
+        return (self.folder / name / "log").read_text()
+
+    def test_a_line_is_fitted_within_the_bound(self):
+        run = self.fit("""
+            for grant in seat:
+                weights = seat.weights()
+                assert weights.version >= grant.version and len(weights) == 2
+                seat.push(gradient(weights), samples=64, episodes=[(1.5, 3)], value_loss=0.5)
+        """)
+        weights = starling.load_weights(run)
+        np.testing.assert_allclose(weights["slope"], [3, -2], atol=0.05)
+        np.testing.assert_allclose(weights["offset"], [1], atol=0.05)
+        self.assertLessEqual(len(run.staleness), 3)
+        self.assertEqual(run.summary["mean_return"], 1.5)
+        self.assertEqual(run.summary["gradients"]["dropped"], {})
+        self.assertEqual(run.summary["actors"], {"started": 2, "restarted": 0})
+        self.assertIn(0.5, run.metrics["losses.value"])
+
+    def test_without_a_copy_and_in_the_order_of_the_net(self):
+        run = self.fit("""
+            for grant in seat:
+                weights = seat.weights()
+                space, made = seat.space(), gradient(weights)
+                if grant.number % 2:
+                    seat.push(list(made.values()), samples=64)
+                    continue
+                for name in space:
+                    space[name][...] = made[name]
+                seat.push(space, samples=64)
+        """)
+        np.testing.assert_allclose(starling.load_weights(run)["slope"], [3, -2], atol=0.05)
+
+    def test_mistakes_leave_the_grant_and_the_learner_alone(self):
+        run = self.fit("""
+            import json
+            seat.next(), seat.weights()
+            good, said = gradient(seat.weights()), []
+            def refused(bad, samples=64):
+                try:
+                    seat.push(bad, samples=samples)
+                    said.append("nothing")
+                except starling.Mistake as error:
+                    said.append(str(error))
+            refused({**good, "slope": np.zeros(3, np.float32)})
+            refused({**good, "slope": np.zeros(2)})
+            refused({**good, "slope": np.array([0, np.nan], np.float32)})
+            refused({"slope": good["slope"]})
+            refused({**good, "more": good["slope"]})
+            refused([good["slope"]])
+            refused(good, samples=0)
+            assert seat.push(good, samples=64)
+            refused(good)
+            for grant in seat:
+                seat.weights()
+                seat.push(good, samples=64)
+            assert seat.refused == (0, ""), seat.refused
+            print(json.dumps(said))
+        """, **{"actors.count": 1, "run.steps": 6400})
+        said = json.loads(next(line for line in self.log().splitlines() if line.startswith("[")))
+        for got, wanted in zip(said, (
+                "gradient of slope: its shape is (3,), not (2,)",
+                "gradient of slope: its type is float64, not float32",
+                "gradient of slope: number 1 of 2 is nan", "the gradient lacks offset",
+                "gradient of more: the net has no such tensor",
+                "the gradient has 1 arrays, the net 2", "samples is 0", "there is no grant for it"),
+                               strict=True):
+            self.assertIn(wanted, got)
+        self.assertEqual(run.summary["gradients"]["dropped"], {})
+
+    def test_an_actor_that_dies_is_replaced(self):
+        run = self.fit("""
+            once = os.path.join(os.environ["STARLING_RUN_DIR"], f"died-{seat.slot}")
+            for grant in seat:
+                seat.push(gradient(seat.weights()), samples=64)
+                if seat.applied > 10 and not os.path.exists(once):
+                    open(once, "w").close()
+                    if seat.slot == 0:
+                        os.kill(os.getpid(), 9)
+                    raise RuntimeError("out of luck")
+        """)
+        self.assertEqual(run.summary["actors"]["restarted"], 2)
+        self.assertIn("RuntimeError: out of luck", self.log())
+        np.testing.assert_allclose(starling.load_weights(run)["slope"], [3, -2], atol=0.05)
+
+    def test_a_program_that_never_works_ends_the_run_with_its_reason(self):
+        with self.assertRaisesRegex(starling.Error, "no such luck"):
+            self.fit('raise SystemExit("no such luck")')
+
+    def test_joining_from_outside(self):
+        with self.assertRaisesRegex(starling.Mistake, "no run has started this program"):
+            starling.join()
+        with self.assertRaisesRegex(starling.Error, "no learner within 0.05 s"):
+            starling.join(self.folder, connect_timeout=0.05)
+
+    def test_weights_survive_their_file(self):
+        path = self.folder / "w.safetensors"
+        weights = {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.float32(7)}
+        starling.save_weights(path, weights)
+        loaded = starling.load_weights(path)
+        self.assertEqual(list(loaded), ["a", "b"])
+        np.testing.assert_array_equal(loaded["a"], weights["a"])
+        self.assertEqual(loaded["b"].shape, ())
+        with self.assertRaisesRegex(starling.Mistake, "w is float64, not float32"):
+            starling.save_weights(path, {"w": np.zeros(1)})
+        path.write_text("no net")
+        with self.assertRaisesRegex(starling.Mistake, "no safetensors file"):
+            starling.load_weights(path)
+
+
+class ExampleTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def call(self, program, *words):
+        return subprocess.run([sys.executable, program, *words], cwd=self.folder, check=True,
+                              capture_output=True, text=True).stdout
+
+    def train(self, example, program, config, steps):
+        shutil.copytree(EXAMPLES / example, self.folder, dirs_exist_ok=True)
+        self.call(program, "init")
+        run = starling.train(
+            self.folder / config, run_dir=self.folder / "run", progress=False, overrides={
+                "run.steps": steps, "net.initial": str(self.folder / "model.safetensors"),
+                "actors.command": [sys.executable, str(self.folder / program)]})
+        self.assertLessEqual(len(run.staleness), 5)
+        return run
+
+    def test_supervised(self):
+        self.train("supervised", "spirals.py", "spirals.toml", 1_000_000)
+        self.assertGreater(float(self.call("spirals.py", "score", "run").split()[0]), 90)
+
+    def test_torch_a3c(self):
+        for module in ("gymnasium", "torch"):
+            if importlib.util.find_spec(module) is None:
+                self.skipTest(f"no {module} here")
+        run = self.train("torch_a3c", "actor_critic.py", "cartpole.toml", 60_000)
+        self.assertGreater(run.summary["mean_return"], 30)
+        self.assertIn("mean return", self.call("actor_critic.py", "play", "run"))
+
+
+if __name__ == "__main__":
+    unittest.main()
