@@ -15,6 +15,8 @@ import starling
 
 class TrainingTest(unittest.TestCase):
     def setUp(self):
+        # Shells start what runs in the background with SIGINT ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         before = os.getcwd()

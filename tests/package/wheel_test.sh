@@ -34,4 +34,4 @@ others=$(ldd "$package"/bin/starling-learner "$package"/lib/libstarling-seat.so.
   { echo "wheel_test: it brings the libraries of a compiler" >&2; exit 1; }
 [ -z "$others" ] || { echo "wheel_test: it loads the system's $others" >&2; exit 1; }
 venv/bin/starling --version
-venv/bin/python -B -m unittest discover -s python/tests
+timeout 300 venv/bin/python -B -m unittest discover -s python/tests
