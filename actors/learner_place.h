@@ -1,5 +1,5 @@
-// Where a learner is, as an actor is told: a run directory of this host, an endpoint, or a file
-// with one; and the keys for it.
+// The place of a learner: a run directory of this host, an endpoint, or a file with an endpoint; and
+// the keys for it.
 #pragma once
 
 #include <functional>
@@ -19,14 +19,14 @@ struct LearnerPlace {
   std::string text() const { return run_dir + endpoint + endpoint_file; }
 };
 
-// Returns what ClientOptions::find_endpoint and find_keys are for it. Throw UserError if the
-// endpoint is none, or a key cannot be read.
+// Return find_endpoint and find_keys of ClientOptions for this place. Throw UserError if the
+// endpoint is malformed, or a key cannot be read.
 std::function<std::optional<std::string>()> EndpointFinder(const LearnerPlace& place);
 std::function<std::optional<wire::Credentials>()> KeysFinder(const LearnerPlace& place);
 
-// Returns possible reasons why no learner has answered there, as further sentences, or "". A
-// learner with keys does not answer strangers, so the real one is unknown. `secret` and
-// `learner_key` are what the user calls them.
+// Returns possible reasons why no learner has answered there, as further sentences, or "". The real
+// reason is unknown: a learner with keys does not answer strangers. `secret` and `learner_key` are
+// the names of the user's options for the keys ("--secret").
 std::string WhyNoLearner(const LearnerPlace& place, const std::string& secret,
                          const std::string& learner_key);
 

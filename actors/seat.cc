@@ -1,7 +1,6 @@
 #include "actors/seat.h"
 
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,14 +11,15 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "core/signals_blocked.h"
 #include "net/norm.h"
 
 namespace starling::actors {
 namespace {
 
-constexpr std::chrono::milliseconds kAttend{50};  // between two looks at what has arrived
+constexpr std::chrono::milliseconds kAttend{50};  // the thread listens this often
 
-// The layout CHECKs what this refuses.
+// Throws UserError where ParameterLayout would CHECK: a learner may be no friend.
 net::ParameterLayout LayoutOf(const std::vector<wire::NamedShape>& tensors) {
   net::ParameterLayout layout;
   std::vector<std::string> names;
@@ -39,22 +39,6 @@ net::ParameterLayout LayoutOf(const std::vector<wire::NamedShape>& tensors) {
   }
   return layout;
 }
-
-// Signals are for the threads of the program.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 ClientOptions WithStop(ClientOptions options, int stop_fd) {
   options.stop_fd = stop_fd;
@@ -98,7 +82,7 @@ double Copy(std::span<const float> from, std::span<float> to) {
 Seat::Seat(ClientOptions options)
     : connect_timeout_s_(options.connect_timeout_s),
       client_(WithStop(std::move(options), stop_.fd())) {
-  const SignalsBlocked blocked;
+  const SignalsBlocked blocked;  // they are for the threads of the program
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -158,8 +142,8 @@ bool Seat::Hangs() const {
   return static_cast<double>(clock_.NowMs() - called_ms_) > limit_s * 1000;
 }
 
-// Joins, and opens the memory that the learner shares. Returns nullopt if it is no member then: the
-// client's state says why. layout_ changes only while nobody else reads it.
+// Joins, and opens the memory that the learner shares. Returns nullopt if the seat is no member
+// then; the client's state is the reason.
 std::optional<Seat::Membership> Seat::TryJoin() {
   // 1. Join.
   if (!client_.Join()) return std::nullopt;
@@ -267,7 +251,7 @@ void Seat::Rethrow() {
 Seat::Outcome Seat::Next(WaitMs wait_ms, wire::Grant& grant) {
   Call call(*this);
   const std::int64_t end_ms = clock_.NowMs() + wait_ms;
-  if (member()) client_.Attend();  // what follows sees the newest state
+  if (member()) client_.Attend();  // the run may have ended, or the learner be lost
   while (true) {
     const std::int64_t left_ms = std::max<std::int64_t>(end_ms - clock_.NowMs(), 0);
     const Outcome outcome = AwaitJoined(call.lock, left_ms);

@@ -46,7 +46,7 @@ class Seat {
     kLost,   // the learner was lost: Next joins again
     kOver,   // the learner has ended the run
   };
-  // What the pushed gradient comes from, besides what Gradient says.
+  // What a gradient comes from.
   struct Report {
     std::uint32_t samples = 0;  // environment steps, or examples
     double policy_loss = 0, value_loss = 0, entropy = 0;

@@ -19,6 +19,7 @@
 #include "api/guard.h"
 #include "api/quiet.h"
 #include "api/starling.h"
+#include "core/signals_blocked.h"
 #include "net/stack.h"
 #include "results/trained.h"
 
@@ -85,23 +86,6 @@ class AsGuest {
  private:
   const int dynamic_ = omp_get_dynamic(), threads_ = omp_get_max_threads();
   stack_t stack_{};
-};
-
-// While it lives, signals wait: oneDNN's code points the stack register into the heap, and a
-// handler of the caller's would write there.
-class Uninterrupted {
- public:
-  Uninterrupted() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~Uninterrupted() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  Uninterrupted(const Uninterrupted&) = delete;
-  Uninterrupted& operator=(const Uninterrupted&) = delete;
-
- private:
-  sigset_t before_{};
 };
 
 // Returns the place of the first number that is not finite, or numbers.size().
@@ -180,7 +164,9 @@ void Act(starling_policy& policy, const float* observations, const std::uint8_t*
   CheckMask(allowed, policy.actions());
   // 2. Evaluate them.
   const AsGuest guest;
-  const Uninterrupted uninterrupted;
+  // A handler of the caller's would write into the heap: oneDNN's code points the stack register
+  // there.
+  const SignalsBlocked uninterrupted;
   Show(numbers, allowed, policy.envs, policy.policy.rows());
   policy.seen = false;
   policy.policy.Evaluate();

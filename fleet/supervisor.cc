@@ -10,7 +10,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <deque>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,6 +19,7 @@
 #include "core/child.h"
 #include "core/clock.h"
 #include "core/process.h"
+#include "fleet/actor_command.h"
 #include "fleet/child_output.h"
 #include "monitor/console.h"
 #include "monitor/run_history.h"
@@ -161,33 +161,7 @@ class Supervisor {
   }
 
   void Perform(const StartActor& start) {
-    if (!options_.own_actor.empty()) return StartOwnActor(start.slot);
-    // An actor has nothing to save, and one that hangs in an environment of its own process ignores
-    // SIGTERM.
-    ChildSpec spec{
-        .program = options_.actor_program,
-        .arguments = {"--run-dir", options_.run_dir.string(), "--slot", std::to_string(start.slot)},
-        .status_pipe = false,
-        .death_signal = SIGKILL};
-    const std::vector<std::string>& more = options_.actor_arguments;
-    spec.arguments.insert(spec.arguments.end(), more.begin(), more.end());
-    StartChild(start.slot, std::move(spec));
-  }
-
-  void StartOwnActor(int slot) {
-    const std::vector<std::string>& words = options_.own_actor;
-    const std::string program = FindProgram(words.front());
-    ChildSpec spec{
-        .program = program.empty() ? words.front() : program,
-        .arguments = {words.begin() + 1, words.end()},
-        .status_pipe = false,
-        .death_signal = SIGKILL,
-        .environment = {"PYTHONUNBUFFERED=1"},  // its lines are for the log, as they come
-        .settings = options_.own_actor_settings};
-    spec.settings.push_back("STARLING_RUN_DIR=" +
-                            std::filesystem::absolute(options_.run_dir).string());
-    spec.settings.push_back(fmt::format("STARLING_SLOT={}", slot));
-    StartChild(slot, std::move(spec), /*ours=*/false);
+    StartChild(start.slot, ActorSpecOf(options_, start.slot));
   }
 
   void Perform(const StartEvaluator& start) {
@@ -217,9 +191,9 @@ class Supervisor {
   }
   void Perform(const Finish& finish) { finish_ = finish; }
 
-  void StartChild(int slot, ChildSpec spec, bool ours = true) {
+  void StartChild(int slot, ChildSpec spec) {
     // 1. Start it.
-    if (ours) {
+    if (slot < 0) {
       spec.arguments.insert(spec.arguments.end(), {"--parent", std::to_string(::getpid())});
     }
     Spawned child = Spawn(spec);

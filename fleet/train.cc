@@ -8,12 +8,12 @@
 #include <system_error>
 #include <utility>
 
-#include "core/child.h"
 #include "core/config/config.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/process.h"
 #include "core/text.h"
+#include "fleet/actor_command.h"
 #include "fleet/check_config.h"
 #include "fleet/learner_command.h"
 #include "fleet/run_log.h"
@@ -48,26 +48,11 @@ LearnerCommand LearnerOf(const Config& config, bool no_actors) {
       "--no-actors contradicts updates.exchange = \"allreduce\": its ranks play themselves");
 }
 
-void CheckHasActors(const Config& config, bool no_actors) {
-  if (!config.net.external() || no_actors) return;
-  const std::vector<std::string>& command = config.actors.command;
-  if (command.empty()) {
-    throw UserError(
-        "net.kind = \"external\" and actors.command is empty, so no actor would join: set it to "
-        "the "
-        "program that starts one, or start actors yourself and give --no-actors");
-  }
-  if (!FindProgram(command.front()).empty()) return;
-  throw UserError(fmt::format("actors.command: there is no program {} that can be run{}",
-                              command.front(),
-                              command.front().find('/') == std::string::npos ? " in $PATH" : ""));
-}
-
 Plan PlanNew(const TrainOptions& options) {
   ConfigSource source;
   Plan plan{.config = LoadConfig(options.config, options.overrides, &source, CheckConfig)};
   plan.learner = LearnerOf(plan.config, options.no_actors);
-  CheckHasActors(plan.config, options.no_actors);
+  if (!options.no_actors) CheckOwnActor(plan.config);
   if (!options.init_from.empty()) plan.config.run.init_from = options.init_from;
   results::ResolveFirstWeights(plan.config);
   const bool named = options.run_dir || !source.Where("run.dir").empty();
@@ -89,7 +74,7 @@ Plan PlanResume(const TrainOptions& options) {
             .run_dir = run_dir,
             .resume = true};
   plan.learner = LearnerOf(plan.config, options.no_actors);
-  CheckHasActors(plan.config, options.no_actors);
+  if (!options.no_actors) CheckOwnActor(plan.config);
   for (const char* const key : {"run.init_from", "net.init", "net.initial", "net.deviation_init"}) {
     if (const std::string where = source.Where(key); where.starts_with("--set")) {
       throw UserError(where + ": only a new run starts from other weights, this one has its own");
@@ -161,12 +146,6 @@ std::vector<std::string> ActorArguments(const Config& config) {
     arguments.insert(arguments.end(), {"--runtime-dir", config.wire.runtime_dir});
   }
   return arguments;
-}
-
-// What tells a program of actors.command the way to its learner, besides the run directory.
-std::vector<std::string> OwnActorSettings(const Config& config) {
-  return {fmt::format("STARLING_CONNECT_TIMEOUT={}", config.wire.connect_timeout_s),
-          "STARLING_RUNTIME_DIR=" + config.wire.runtime_dir};
 }
 
 // A program of the user's may have something to save when the run is over.

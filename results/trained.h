@@ -15,8 +15,8 @@ namespace starling::results {
 
 // The layout of config's net on `env`, with running sums. Throws UserError if [net] does not fit.
 net::ParameterLayout LayoutOf(const Config& config, const envs::EnvSpec& env);
-// The same on config's env, or of the file net.initial. Throws UserError also if the env is unknown,
-// or the file is no net.
+// The same on config's env; of an external net, that of the file net.initial. Throws UserError also
+// if the env is unknown, or the file holds no net.
 net::ParameterLayout LayoutOf(const Config& config);
 
 struct FoundCheckpoint {

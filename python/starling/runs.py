@@ -50,19 +50,13 @@ class Run:
     def metrics(self) -> dict[str, np.ndarray]:
         """The numbers of metrics.jsonl, (lines,) each, by name: "steps", "seconds", "mean_return",
         "losses.policy", "staleness.mean" and so on. NaN where a number was not known."""
-        rows = [dict(_flat(line)) for line in self._lines("metrics.jsonl")]
-        names = dict.fromkeys(name for row in rows for name, value in row.items()
-                              if isinstance(value, (int, float)))
-        return {name: np.array([_number(row.get(name)) for row in rows]) for name in names}
+        return self._table("metrics.jsonl")
 
     @property
     def evaluations(self) -> dict[str, np.ndarray]:
         """The numbers of eval.jsonl, (lines,) each: "steps", "mean_return", "std" and so on; {} if
         eval.every_steps is 0."""
-        rows = list(self._lines("eval.jsonl"))
-        names = dict.fromkeys(name for row in rows for name, value in row.items()
-                              if isinstance(value, (int, float)))
-        return {name: np.array([_number(row.get(name)) for row in rows]) for name in names}
+        return self._table("eval.jsonl")
 
     def curve(self, y: str = "mean_return", x: str = "steps") -> tuple[np.ndarray, np.ndarray]:
         """Two of the metrics, where both are known. Empty where nothing is known yet: no episode has
@@ -97,6 +91,12 @@ class Run:
 
     def __repr__(self) -> str:
         return f"<Run {self.path}>"
+
+    def _table(self, name: str) -> dict[str, np.ndarray]:
+        rows = [dict(_flat(line)) for line in self._lines(name)]
+        names = dict.fromkeys(key for row in rows for key, value in row.items()
+                              if isinstance(value, (int, float)))
+        return {key: np.array([_number(row.get(key)) for row in rows]) for key in names}
 
     def _lines(self, name: str) -> Iterator[dict[str, Any]]:
         file = self.path / name
