@@ -76,8 +76,7 @@ void AskEnvironment(actors::LearnerPlace& place, actors::ClientOptions& client) 
   if (place.run_dir.empty()) {
     throw UserError(
         "no place is given, and no run has started this program (STARLING_RUN_DIR is not set): "
-        "name "
-        "a run directory or an endpoint");
+        "name a run directory or an endpoint");
   }
   TakeNumber("STARLING_CONNECT_TIMEOUT", 0.001, kDay, client.connect_timeout_s);
   TakeNumber<std::int64_t>("STARLING_SLOT", 0, 65'535, client.slot);
