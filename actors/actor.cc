@@ -48,8 +48,8 @@ bool Restore(LearnerClient& client, Rollout& rollout, bool& fresh) {
 void RunIncarnation(LearnerClient& client, const OwnSettings& own, bool& fresh) {
   if (client.config().net.external()) {
     throw UserError(
-        "the net of this run is external: its actors are programs of its own (actors.command), not "
-        "starling-actor");
+        "the net of this run is external, so its actors are programs of your own: start yours, or "
+        "give its words to starling-actor after --");
   }
   const Config config = WithOwn(client.config(), own, client.proven());
   const bool first_life = wire::LifeOf(client.incarnation()) == 0;

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "actors/learner_place.h"
+#include "actors/own_program.h"
 #include "api/guard.h"
 #include "api/quiet.h"
 #include "api/starling_seat.h"
@@ -55,33 +56,6 @@ constexpr double kDay = 86'400;  // seconds
 
 std::string Text(const char* text) { return text == nullptr ? "" : text; }
 
-// The value of an environment variable that `starling train` sets; "" if it is not there.
-std::string Told(const char* name) { return Text(std::getenv(name)); }
-
-template <class Number>
-void TakeNumber(const char* name, Number low, Number high, Number& value) {
-  const std::string text = Told(name);
-  if (text.empty()) return;
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, value);
-  if (error == std::errc() && end == last && value >= low && value <= high) return;
-  throw UserError(fmt::format("{} is \"{}\" in the environment: it is a number from {} to {}", name,
-                              text, low, high));
-}
-
-// Fills in what the run that has started this program has told it.
-void AskEnvironment(actors::LearnerPlace& place, actors::ClientOptions& client) {
-  place.run_dir = Told("STARLING_RUN_DIR");
-  place.runtime_dir = Told("STARLING_RUNTIME_DIR");
-  if (place.run_dir.empty()) {
-    throw UserError(
-        "no place is given, and no run has started this program (STARLING_RUN_DIR is not set): "
-        "name a run directory or an endpoint");
-  }
-  TakeNumber("STARLING_CONNECT_TIMEOUT", 0.001, kDay, client.connect_timeout_s);
-  TakeNumber<std::int64_t>("STARLING_SLOT", 0, 65'535, client.slot);
-}
-
 // Only files with endpoints go with keys: a run directory has its own.
 void SetPlace(const std::string& where, actors::LearnerPlace& place) {
   if (where.empty()) throw UserError("place is empty: name a run directory or an endpoint");
@@ -113,16 +87,19 @@ std::unique_ptr<starling_seat> Open(const char* where, const starling_seat_optio
         fmt::format("options->slot is {}: it is at most {}, 0 for any", options.slot, kMostSlots));
   }
   // 2. Find the place.
-  actors::LearnerPlace place{.secret = secret, .learner_key = learner_key};
-  actors::ClientOptions client{};
-  where == nullptr ? AskEnvironment(place, client) : SetPlace(where, place);
+  actors::ToldPlace told = where == nullptr ? actors::PlaceOfVariables() : actors::ToldPlace{};
+  actors::LearnerPlace& place = told.place;
+  if (!secret.empty()) place.secret = secret, place.learner_key = learner_key;
+  if (where != nullptr) SetPlace(where, place);
   if (!secret.empty() && std::filesystem::is_directory(place.text())) {
     throw UserError("options->secret is for an endpoint: a run directory has its keys");
   }
-  if (options.slot > 0) client.slot = options.slot - 1;
-  if (options.connect_timeout > 0) client.connect_timeout_s = options.connect_timeout;
-  client.find_endpoint = actors::EndpointFinder(place);
-  client.find_keys = actors::KeysFinder(place);
+  if (options.slot > 0) told.slot = options.slot - 1;
+  if (options.connect_timeout > 0) told.connect_timeout_s = options.connect_timeout;
+  actors::ClientOptions client{.find_endpoint = actors::EndpointFinder(place),
+                               .find_keys = actors::KeysFinder(place),
+                               .slot = told.slot,
+                               .connect_timeout_s = told.connect_timeout_s};
   // 3. Begin.
   BeQuiet();
   return std::make_unique<starling_seat>(std::move(place), std::move(client));

@@ -54,9 +54,9 @@ typedef struct starling_seat_options {
 
 /* Begins to join the learner at `place`: a run directory of this host, an endpoint
  * ("tcp://HOST:PORT"), or a file with one (RUN/endpoint). NULL: the run that has started this
- * program by actors.command, which it knows from its environment (STARLING_RUN_DIR, STARLING_SLOT,
- * STARLING_CONNECT_TIMEOUT, STARLING_RUNTIME_DIR). `options` may be NULL. Does not wait. Writes
- * NULL to `seat` if it fails. */
+ * program by actors.command, or starling-actor that has become it, which it knows from its
+ * environment (STARLING_RUN_DIR, ...: docs/external-nets.md). `options` may be NULL. Does not wait.
+ * Writes NULL to `seat` if it fails. */
 STARLING_EXPORT starling_status starling_seat_open(const char* place,
                                                    const starling_seat_options* options,
                                                    starling_seat** seat);

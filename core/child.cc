@@ -60,6 +60,12 @@ FileDescriptor InputOf(const std::string& text, int least) {
   return CopyAbove(file.get(), least);
 }
 
+std::vector<std::string> WordsOf(const ChildSpec& spec) {
+  std::vector<std::string> words = {spec.program.string()};
+  words.insert(words.end(), spec.arguments.begin(), spec.arguments.end());
+  return words;
+}
+
 std::vector<std::string> EnvironmentOf(const ChildSpec& spec) {
   std::vector<std::string> all = spec.settings;
   const auto add = [&all](const std::string& entry) {
@@ -183,8 +189,7 @@ Spawned Spawn(const ChildSpec& spec) {
   }
 
   // 2. Prepare everything that allocates, then fork.
-  std::vector<std::string> words = {spec.program.string()};
-  words.insert(words.end(), spec.arguments.begin(), spec.arguments.end());
+  std::vector<std::string> words = WordsOf(spec);
   std::vector<std::string> environment = EnvironmentOf(spec);
   const std::vector<char*> argv = Pointers(words), envp = Pointers(environment);
   const ChildPlan plan{.argv = argv.data(),
@@ -211,6 +216,15 @@ Spawned Spawn(const ChildSpec& spec) {
   if (!spec.our_output) spawned.output = std::move(output.read);
   spawned.status = std::move(status.read);
   return spawned;
+}
+
+int Become(const ChildSpec& spec) {
+  std::vector<std::string> words = WordsOf(spec);
+  std::vector<std::string> environment = EnvironmentOf(spec);
+  const std::vector<char*> argv = Pointers(words), envp = Pointers(environment);
+  ResetSignals();
+  ::execve(argv[0], argv.data(), envp.data());
+  return errno;
 }
 
 std::optional<ChildExit> Reap(int pid) {

@@ -1,4 +1,5 @@
-// Starts, reaps and ends child processes: the learner, actors, runs of a sweep, workers of envs.
+// Starts, reaps and ends child processes: the learner, actors, runs of a sweep, workers of envs;
+// and becomes another program.
 // Not boost.process: the steps between fork and exec keep a fleet from leaving orphans,
 // so they are spelled out here.
 //
@@ -56,6 +57,11 @@ struct Spawned {
 
 // Returns once the child has become the program, or has failed to.
 Spawned Spawn(const ChildSpec& spec);
+
+// Replaces this process by the program, with the signals and the environment of a child; its
+// descriptors stay, but for those that close on exec. Returns the errno if that fails. REQUIRES:
+// `spec` has nothing but program, arguments, environment and settings.
+int Become(const ChildSpec& spec);
 
 // Returns how the child ended, or nullopt if it has not. Never waits. REQUIRES: `pid` is of Spawn,
 // not reaped yet.

@@ -4,7 +4,8 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <filesystem>
+#include <string>
+#include <vector>
 
 #include "core/error.h"
 
@@ -24,33 +25,23 @@ void CheckOwnActor(const Config& config) {
                               command.front().find('/') == std::string::npos ? " in $PATH" : ""));
 }
 
-std::vector<std::string> OwnActorSettings(const Config& config) {
-  return {fmt::format("STARLING_CONNECT_TIMEOUT={}", config.wire.connect_timeout_s),
-          "STARLING_RUNTIME_DIR=" + config.wire.runtime_dir};
-}
-
 ChildSpec ActorSpecOf(const SupervisorOptions& options, int slot) {
-  // An actor has nothing to save, and one that hangs in an environment of its own process ignores
-  // SIGTERM: it is killed if this process ends.
   ChildSpec spec;
-  spec.death_signal = SIGKILL;
-  const std::string run_dir = options.run_dir.string(), number = std::to_string(slot);
   if (options.own_actor.empty()) {
     spec.program = options.actor_program;
-    spec.arguments = {"--run-dir", run_dir, "--slot", number};
+    spec.arguments = {"--run-dir", options.run_dir.string(), "--slot", std::to_string(slot)};
     spec.arguments.insert(spec.arguments.end(), options.actor_arguments.begin(),
                           options.actor_arguments.end());
     spec.arguments.insert(spec.arguments.end(), {"--parent", std::to_string(::getpid())});
-    return spec;
+  } else {
+    actors::ToldPlace told = options.own_actor_place;
+    told.place.run_dir = options.run_dir.string();
+    told.slot = slot;
+    spec = actors::OwnProgramSpec(options.own_actor, told);
   }
-  const std::vector<std::string>& words = options.own_actor;
-  const std::string program = FindProgram(words.front());
-  spec.program = program.empty() ? words.front() : program;
-  spec.arguments = {words.begin() + 1, words.end()};
-  spec.environment = {"PYTHONUNBUFFERED=1"};  // its lines are for the log, as they come
-  spec.settings = options.own_actor_settings;
-  spec.settings.push_back("STARLING_RUN_DIR=" + std::filesystem::absolute(run_dir).string());
-  spec.settings.push_back("STARLING_SLOT=" + number);
+  // An actor has nothing to save, and one that hangs in an environment of its own process ignores
+  // SIGTERM: it is killed if this process ends.
+  spec.death_signal = SIGKILL;
   return spec;
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/own_program.h"
 #include "fleet/learner_command.h"
 #include "fleet/run_log.h"
 #include "fleet/supervisor_policy.h"
@@ -27,9 +28,9 @@ struct SupervisorOptions {
   std::filesystem::path actor_program;
   std::filesystem::path redo_program;        // `starling`: it has the command replay
   std::vector<std::string> actor_arguments;  // besides --run-dir, --slot and --parent
-  // Programs of the user's instead (actors.command), and what tells them their place besides
-  // STARLING_RUN_DIR and STARLING_SLOT: "NAME=value".
-  std::vector<std::string> own_actor{}, own_actor_settings{};
+  // A program of the user's instead (actors.command), and what it is told besides run and slot.
+  std::vector<std::string> own_actor{};
+  actors::ToldPlace own_actor_place{};
   double redo_s = 30;   // checkpoint.redo_s
   bool resume = false;  // the first learner starts from a checkpoint, too
   // Called before the first learner: a redo before it reads the configuration of the last one.

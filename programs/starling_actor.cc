@@ -1,15 +1,21 @@
 // starling-actor: one actor, or the evaluator, an actor that never pushes. `starling train` starts
-// it; by hand it may start before or after the learner.
+// it; by hand it may start before or after the learner. In a run of an external net it becomes a
+// program of the user's.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
+#include <cstring>
+#include <filesystem>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "actors/actor.h"
 #include "actors/learner_place.h"
+#include "actors/own_program.h"
+#include "core/child.h"
 #include "core/config/config.h"
 #include "core/config/config_schema.h"
 #include "core/error.h"
@@ -23,6 +29,7 @@
 namespace {
 
 using namespace starling;
+namespace fs = std::filesystem;
 
 struct Options {
   actors::LearnerPlace place;
@@ -31,6 +38,7 @@ struct Options {
   double connect_timeout_s = WireConfig{}.connect_timeout_s;
   std::vector<std::string> overrides;
   actors::OwnSettings own;
+  std::vector<std::string> program;  // to become
   bool evaluate = false, finish = false;
 };
 
@@ -46,9 +54,42 @@ CLI::Validator EnvsCheck() {
   return programs::IsInteger(range.low, range.high).description("");
 }
 
+// The words of the program that computes the gradients of an external net: those of the command
+// line, else actors.command of the run directory. Empty: this is an actor of ours, or the learner
+// will say that it is none.
+std::vector<std::string> OwnProgram(const Options& options) {
+  if (!options.program.empty() || !options.place.endpoint.empty()) return options.program;
+  const fs::path dir = options.place.run_dir.empty()
+                           ? fs::path(options.place.endpoint_file).parent_path()
+                           : fs::path(options.place.run_dir);
+  try {
+    return LoadConfig(dir / "config.toml").actors.command;
+  } catch (const UserError&) {
+    return {};  // it is not there yet, or of no use
+  }
+}
+
+// Becomes the program, which is told this actor's place. Throws UserError if it cannot be run.
+[[noreturn]] void Become(const std::vector<std::string>& program, const Options& options) {
+  if (options.own.envs > 0 || options.own.backend || !options.overrides.empty()) {
+    throw UserError(fmt::format(
+        "this actor is {}, a program of an external net, which knows nothing of --backend, --envs "
+        "and --set",
+        program.front()));
+  }
+  LogInfo("this actor is {}", fmt::join(program, " "));
+  const int error =
+      Become(actors::OwnProgramSpec(program, {.place = options.place,
+                                              .slot = options.slot,
+                                              .connect_timeout_s = options.connect_timeout_s}));
+  throw UserError(fmt::format("{} cannot be run: {}", program.front(), ::strerror(error)));
+}
+
 int Run(const Options& options) {
   KeepFreedMemory();
   InitLog(options.slot < 0 ? "actor" : "actor " + std::to_string(options.slot));
+  const std::vector<std::string> program = OwnProgram(options);
+  if (!program.empty()) Become(program, options);
   actors::ClientOptions client{.find_endpoint = actors::EndpointFinder(options.place),
                                .find_keys = actors::KeysFinder(options.place),
                                .slot = options.slot,
@@ -137,6 +178,9 @@ int main(int argc, char** argv) {
                              "env.name=..., env.python=... or env.options=... of this actor in "
                              "place of the run's; repeatable")
                   ->allow_extra_args(false);
+  auto* program = app.add_option("program", options.program,
+                                 "of an external net, with its arguments after --: becomes it; "
+                                 "default: actors.command of the run directory");
   app.add_option("--parent", options.parent, "process id of the supervisor");
   // 4. The evaluator.
   auto* evaluate =
@@ -146,7 +190,8 @@ int main(int argc, char** argv) {
           ->needs(dir)
           ->excludes(slot)
           ->excludes(envs)
-          ->excludes(set);
+          ->excludes(set)
+          ->excludes(program);
   app.add_flag("--finish", options.finish, "play only with its newest checkpoint, then end")
       ->needs(evaluate);
   try {

@@ -39,7 +39,8 @@ def arguments(words):
 
 
 def build():
-    programs = ["starling", "starling-learner", "starling-actor", "starling-env-worker"]
+    programs = ["starling", "starling-learner", "starling-actor", "starling-env-worker",
+                "libstarling", "libstarling-seat"]
     subprocess.run([ROOT / "scripts" / "build", "release", *programs], check=True)
     return ROOT / "build" / "release" / "bin" / "starling"
 
@@ -68,7 +69,7 @@ def measure(row, starling, quick):
     rounds = []
     for number in range(ROUNDS):
         peer = run_peer(python, row.program, row.variants[variant], times)
-        ours = run_starling(starling, row, times)
+        ours = run_starling(starling, python, row, times)
         tell(
             f"{row.name}, round {number + 1}: {rate(peer, 'steps'):,.0f} steps/s,"
             f" Starling {rate(ours, 'steps'):,.0f}"

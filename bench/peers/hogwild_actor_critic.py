@@ -1,8 +1,6 @@
 """The actor-critic of examples/torch_a3c in the way of PyTorch programs since 2017: the same net,
 loss and environments, but weights in shared memory, which each worker changes itself, without a
 lock. Settings: workers, envs, unroll.
-
-    python hogwild_actor_critic.py '{"workers": 2, "envs": 8, "unroll": 8}' 4 20
 """
 import sys
 import time
@@ -12,7 +10,8 @@ import peer
 import torch
 from torch import nn
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "torch_a3c"))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "examples" / "torch_a3c"), str(ROOT / "python")]
 import actor_critic  # noqa: E402
 
 LOSS = {"gamma": 0.99, "gae_lambda": 0.95, "value_coef": 0.5}

@@ -87,24 +87,35 @@ def metrics(path):
     return [line for line in lines if line["steps"] > 0]
 
 
-def run_starling(starling, row, times):
-    """The same of `starling train`, interrupted at the end of the window."""
+def run_starling(starling, python, row, times):
+    """The same of `starling train`, interrupted at the end of the window. python: of row.actor."""
     settings = [*row.overrides, "run.steps=1_000_000_000_000"]
-    lines = starling_metrics(starling, row.config, settings, times)
+    actor = [str(python), str(ROOT / row.actor)] if row.actor else []
+    lines = starling_metrics(starling, row.config, settings, times, actor)
     return between(lines, times.warm_up, times.window)
 
 
-def starling_metrics(starling, config, settings, times):
+def starling_metrics(starling, config, settings, times, actor=()):
     """Returns the lines of metrics of `starling train`, which is interrupted at the end of the
-    window if it has not ended before."""
+    window if it has not ended before. actor: the words of a program that computes the gradients
+    of an external net, and with `init` writes its first weights to model.safetensors."""
     with tempfile.TemporaryDirectory(prefix="starling-peers-") as scratch:
         run_dir = Path(scratch) / "run"
+        more = {}
+        if actor:
+            home = Path(starling).resolve().parent.parent
+            more = {"cwd": scratch, "env": {**os.environ, "PYTHONPATH": str(ROOT / "python"),
+                                            "STARLING_HOME": str(home)}}
+            init = subprocess.run([*actor, "init"], capture_output=True, text=True, **more)
+            if init.returncode != 0:
+                raise Failure(f"{Path(actor[-1]).name} init failed: {last_line(init.stderr)}")
+            settings = [*settings, f"actors.command={json.dumps(actor)}"]
         command = [starling, "train", ROOT / config, "--run-dir", run_dir]
         command += [word for setting in settings for word in ("--set", setting)]
         with tempfile.TemporaryFile("w+") as said:
             process = subprocess.Popen(
                 [str(word) for word in command],
-                stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True,
+                stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True, **more,
             )  # fmt: skip
             try:
                 wait_for(process, run_dir / "metrics.jsonl", times)

@@ -20,6 +20,7 @@ class Row:
     config: str  # of Starling
     overrides: tuple  # "section.key=value", of Starling
     frames: int = 1  # of the game in a step
+    actor: str = ""  # the program of Starling's actors, in this Python; "": its own
     starling: str = field(init=False)  # its setting, for people
 
     def __post_init__(self):
@@ -74,6 +75,12 @@ ROWS = [
         "hogwild", "PyTorch Hogwild A3C", "2 workers × 1 env × 5 steps", "hogwild_a3c.py",
         PYTORCH, {"as in the paper": {"workers": 2, "unroll": 5}},
         "bench/minatar.toml", two_actors(1, 5),
+    ),
+    Row(
+        "hogwild-same", "PyTorch Hogwild, the same code", "CartPole, 2 workers × 8 envs × 8 steps",
+        "hogwild_actor_critic.py", PYTORCH, {"Adam": {"workers": 2, "envs": 8, "unroll": 8}},
+        "examples/torch_a3c/cartpole.toml", (*two_actors(8, 8), "staleness.bound=unbounded"),
+        actor="examples/torch_a3c/actor_critic.py",
     ),
     sample_factory_row(
         "sample-factory", "breakout", "2 workers, batches of 1,024", SAMPLE_FACTORY,

@@ -108,7 +108,8 @@ while read -r pid; do
   ! grep -qs 86399 "/proc/$pid/cmdline" || fail "a process of a wrapper is left"
 done <sleeping
 
-# 7. Started elsewhere, over tcp, without an environment.
+# 7. Started elsewhere, over tcp: by hand, and by starling-actor, which becomes the program that it is
+# given, or that the run directory names.
 unset STARLING_SLOT
 "$starling" train regression.toml --run-dir elsewhere --no-actors --set wire.endpoint=tcp://127.0.0.1:0 \
   --set wire.address=127.0.0.1 --set actors.count=1 --set run.steps=20000 >elsewhere.log 2>&1 &
@@ -117,3 +118,27 @@ for _ in $(seq 1200); do [ -s elsewhere/endpoint ] && break; sleep 0.1; done
 ./regression elsewhere/endpoint || fail "it did not train elsewhere: $(cat elsewhere.log)"
 wait "$train" || fail "$(cat elsewhere.log)"
 summary elsewhere "s['steps'] >= 20000 and s['actors']['started'] == 1"
+
+"$starling" keys new learner >/dev/null
+"$starling" keys new ada >/dev/null
+mkdir keys/allowed
+cp keys/ada.public keys/allowed/
+"$starling" train regression.toml --run-dir keyed --no-actors --set wire.endpoint=tcp://127.0.0.1:0 \
+  --set wire.address=127.0.0.1 --set wire.secret=keys/learner.secret --set wire.allowed=keys/allowed \
+  --set run.steps=100000 --set staleness.bound=1 >keyed.log 2>&1 &
+train=$!
+for _ in $(seq 1200); do [ -s keyed/endpoint ] && break; sleep 0.1; done
+place=(--connect-file keyed/endpoint --secret keys/ada.secret --learner-key keys/learner.public)
+actor=$build/bin/starling-actor
+refused "which knows nothing of --backend, --envs" "$actor" "${place[@]}" --envs 3
+refused "nowhere cannot be run" "$actor" "${place[@]}" -- nowhere
+place[1]=$(cat keyed/endpoint)
+refused "give its words to starling-actor after --" "$actor" --connect "${place[@]:1}" --slot 2
+"$actor" --connect-file keyed/endpoint "${place[@]:2}" --slot 1 >actor1.log 2>&1 &
+one=$!
+"$actor" --connect "${place[@]:1}" -- ./regression >actor0.log 2>&1 || fail "$(cat actor0.log)"
+wait "$one" || fail "$(cat actor1.log)"
+wait "$train" || fail "$(cat keyed.log)"
+grep -q "this actor is ./regression$" actor1.log || fail "$(cat actor1.log)"
+summary keyed "s['steps'] >= 100000 and s['staleness']['max'] <= 1"
+summary keyed "s['actors']['started'] >= 2 and s['actors']['restarted'] == 0"

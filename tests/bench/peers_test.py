@@ -115,12 +115,27 @@ class StarlingTest(unittest.TestCase):
 
     def test_is_measured_over_the_window_and_interrupted(self):
         program = self.program(seconds=6, status=130)
-        measured = measure.run_starling(program, row(), TIMES)
+        measured = measure.run_starling(program, "python", row(), TIMES)
         self.assertEqual(measured, {"steps": 2000, "updates": 20, "seconds": 2})  # to the next line
 
     def test_what_it_said_by_name_is_the_reason_if_it_fails(self):
         with self.assertRaisesRegex(measure.Failure, "failed: starling: env.name is no game"):
-            measure.run_starling(self.program(seconds=1, status=130), row(), TIMES)
+            measure.run_starling(self.program(seconds=1, status=130), "python", row(), TIMES)
+
+    def test_an_actor_of_its_own_makes_the_first_weights_where_the_run_begins(self):
+        actor = Path(self.dir) / "actor.py"
+        actor.write_text("import sys\nprint(file=open('model.safetensors', 'w'))")
+        program = self.program(seconds=6, status=130)
+        program.write_text(program.read_text().replace("run_dir.mkdir()", """
+run_dir.mkdir()
+words = json.loads(sys.argv[-1].removeprefix("actors.command="))
+assert words[1].endswith("actor.py"), words
+assert pathlib.Path("model.safetensors").exists()"""))
+        measured = measure.run_starling(program, sys.executable, row(actor=str(actor)), TIMES)
+        self.assertEqual(measured["steps"], 2000)
+        actor.write_text("sys.exit('no net')\nimport sys")
+        with self.assertRaisesRegex(measure.Failure, "actor.py init failed: NameError"):
+            measure.run_starling(program, sys.executable, row(actor=str(actor)), TIMES)
 
     def test_a_line_that_is_still_being_written_is_left_out(self):
         path = Path(self.dir) / "metrics.jsonl"
@@ -232,6 +247,7 @@ class ProgramTest(unittest.TestCase):
         for each in rows.ROWS:
             self.assertTrue((measure.HERE / each.program).exists(), each.program)
             self.assertTrue((measure.ROOT / each.config).exists(), each.config)
+            self.assertTrue((measure.ROOT / each.actor).exists(), each.actor)
         for each in rows.LEARNERS:
             self.assertTrue((measure.HERE / each.program).exists(), each.program)
         self.assertTrue((measure.ROOT / curves.CONFIG).exists())

@@ -94,6 +94,25 @@ TEST(ChildTest, ProgramThatIsAbsentIsAnErrorAndNoChild) {
             "could not be started (No such file or directory)");
 }
 
+// In a child, since a test that became another program would say nothing.
+TEST(ChildTest, AProcessBecomesAnotherWithFreshSignals) {
+  ::setenv("INHERITED", "kept", 1);
+  ::setenv("REPLACED", "old", 1);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_BLOCK, &all, nullptr);
+    ::signal(SIGTERM, SIG_IGN);
+    Become({.program = "/bin/sh",
+            .arguments = {"-c", "[ $INHERITED-$REPLACED = kept-new ] && kill -TERM $$; exit 1"},
+            .settings = {"REPLACED=new"}});
+    ::_exit(2);
+  }
+  EXPECT_EQ(Describe(WaitFor(child)), "was killed by SIGTERM");
+  EXPECT_EQ(Become({.program = "/nowhere/at/all", .arguments = {}}), ENOENT);
+}
+
 TEST(ChildTest, NothingOfOursIsOpenInTheChild) {
   // One that leaks by itself, and both pipes of an earlier child.
   const int leak = ::open("/dev/null", O_RDONLY);
@@ -141,17 +160,16 @@ TEST(ChildTest, HasTheDescriptorsInputAndEnvironmentOfItsSpec) {
   }
   const FileDescriptor first(::memfd_create("first", MFD_CLOEXEC)),
       second(::memfd_create("second", MFD_CLOEXEC));
-  const Spawned child =
-      Spawn({.program = "/bin/sh",
-             .arguments = {"-c",
-                           "cat; echo $STARLING_TEST_SET $STARLING_TEST_NEW "
-                           "$STARLING_TEST_REPLACED; printf second >&4; "
-                           "ls /proc/self/fd | wc -l"},
-             .death_signal = SIGKILL,
-             .descriptors = {first.get(), second.get()},
-             .environment = {"STARLING_TEST_SET=theirs", "STARLING_TEST_NEW=new"},
-             .settings = {"STARLING_TEST_REPLACED=theirs"},
-             .input = "in\n"});
+  const Spawned child = Spawn({.program = "/bin/sh",
+                               .arguments = {"-c",
+                                             "cat; echo $STARLING_TEST_SET $STARLING_TEST_NEW "
+                                             "$STARLING_TEST_REPLACED; printf second >&4; "
+                                             "ls /proc/self/fd | wc -l"},
+                               .death_signal = SIGKILL,
+                               .descriptors = {first.get(), second.get()},
+                               .environment = {"STARLING_TEST_SET=theirs", "STARLING_TEST_NEW=new"},
+                               .settings = {"STARLING_TEST_REPLACED=theirs"},
+                               .input = "in\n"});
   ::unsetenv("STARLING_TEST_SET");
   ::unsetenv("STARLING_TEST_REPLACED");
   // 0 to 4, and the one with which ls reads the folder.

@@ -266,6 +266,30 @@ class SlurmTest(unittest.TestCase):
         self.assertEqual(summary["learner"]["restarted"], 0)
         self.assertIn("the learner (pid", job.log())
 
+    def test_trains_an_external_net(self):
+        seat = ROOT / "examples/seat"
+        lib = ROOT / "build/release/lib"
+        work = cluster.dir / "work"
+        subprocess.run(
+            ["cc", "-I", ROOT / "api", seat / "regression.c", "-o", work / "regression", f"-L{lib}",
+             "-lstarling-seat", "-lstarling", "-lm", f"-Wl,-rpath,{lib}"], check=True)
+        subprocess.run(["./regression", "init"], cwd=work, check=True)
+        job = Job(TWO_NODES, seat / "regression.toml", "--set", "run.steps=1_000_000_000")
+        job.await_steps(100_000)
+        programs = lambda: [pid for pid, command in cluster.processes().items()
+                            if Path(command[0]).name == "regression"]
+        pid = programs()[0]
+        os.kill(pid, signal.SIGKILL)
+        job.wait(lambda: pid not in programs() and len(programs()) == 3, "another actor")
+        job.await_steps(job.steps() + 100_000)
+        cluster.run("scancel", job.id)
+        self.assertEqual(job.end(), "CANCELLED")
+        self.assert_nothing_left(job)
+        self.assertEqual(sorted(job.nodes_of_actors().values()), ["n1", "n2", "n2"])
+        summary = job.summary()
+        self.assertEqual(summary["actors"], {"started": 3, "restarted": 1})
+        self.assertLessEqual(summary["staleness"]["max"], 2)
+
     def test_gives_up_where_nothing_is_learned_within_the_time_limit(self):
         job = Job(["--nodes=1", "--ntasks=2", "--mem=500", *SHORT], CATCH, "--set",
                   "env.step_ms=60_000", "--set", "staleness.deadline_s=10_000")
