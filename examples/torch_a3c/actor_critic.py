@@ -88,11 +88,11 @@ def main():
     seat = starling.join()
     torch.manual_seed(1000 * seat.seed + seat.slot)
     actor = Actor(seat.config, seed=1000 * (1000 * seat.seed + seat.slot))
-    parameters = dict(actor.net.named_parameters())
+    parameters, weights = dict(actor.net.named_parameters()), seat.weights()
+    for name, parameter in parameters.items():
+        parameter.data = torch.from_numpy(weights[name])  # which seat.weights updates in place
     for _ in seat:
-        weights = seat.weights()
-        for name, parameter in parameters.items():
-            parameter.data.copy_(torch.tensor(weights[name]))
+        seat.weights()
         told = actor.gradient(weights.entropy)
         seat.push({name: parameter.grad for name, parameter in parameters.items()}, **told)
 

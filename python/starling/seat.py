@@ -27,7 +27,8 @@ class Grant:
 
 
 class Weights(Mapping[str, np.ndarray]):
-    """The weights by name, as read-only views of `flat`; Seat.weights updates them in place."""
+    """The weights by name, as views of `flat`, which Seat.weights updates in place: a net whose
+    parameters are these arrays is always up to date. Not to be changed otherwise."""
 
     def __init__(self, flat: np.ndarray, views: dict[str, np.ndarray]) -> None:
         self.flat = flat  #: (numbers,) float32: all tensors, with gaps of zeros
@@ -82,10 +83,8 @@ class Seat(_library.Handle):
         self.shapes: dict[str, tuple[int, ...]] = {
             name: shape for name, (shape, _, _) in self._places.items()}
         flat = np.zeros(self._numbers, np.float32)
-        views = self._views(flat)
-        for view in views.values():
-            view.flags.writeable = False
-        self._weights = Weights(flat, views)
+        self._weights = Weights(flat, self._views(flat))
+        self._spaces: dict[int, tuple[np.ndarray, dict[str, np.ndarray]]] = {}  # by address
         self._held = _library.WeightsStruct()
 
     # ---- the loop
@@ -125,8 +124,8 @@ class Seat(_library.Handle):
         """Where the next gradient can be made without a copy, by name: memory of the learner, whose
         content is undefined; push it as it is. None if the learner was lost. Not to be touched
         after the next push or next."""
-        flat = self._space()
-        return None if flat is None else self._views(flat)
+        space = self._space()
+        return None if space is None else dict(space[1])
 
     def push(self, gradient: Any, *, samples: int, episodes: Sequence[tuple[float, int]] = (),
              policy_loss: float = 0, value_loss: float = 0, entropy: float = 0) -> bool:
@@ -142,10 +141,11 @@ class Seat(_library.Handle):
         Mistake, and the grant is there as before: a tensor of another name, shape or type, a number
         that is not finite, no grant, weights older than the grant.
         """
-        flat = self._space()
-        if flat is None:
+        space = self._space()
+        if space is None:
             return False
-        self._fill(self._views(flat), gradient)
+        flat, views = space
+        self._fill(views, gradient)
         count = len(episodes)
         returns = (c.c_double * count)(*(float(one[0]) for one in episodes))
         lengths = (c.c_uint64 * count)(
@@ -199,11 +199,15 @@ class Seat(_library.Handle):
         return {name: flat[begin:end].reshape(shape)
                 for name, (shape, begin, end) in self._places.items()}
 
-    def _space(self) -> np.ndarray | None:
+    def _space(self) -> tuple[np.ndarray, dict[str, np.ndarray]] | None:
         pointer = c.POINTER(c.c_float)()
         if check(self._library.starling_seat_space(self._handle, c.byref(pointer))) == LOST:
             return None
-        return np.ctypeslib.as_array(pointer, (self._numbers,))
+        address = c.addressof(pointer.contents)
+        if address not in self._spaces:  # there are as many as grants at a time
+            flat = np.ctypeslib.as_array(pointer, (self._numbers,))
+            self._spaces[address] = flat, self._views(flat)
+        return self._spaces[address]
 
     def _fill(self, views: dict[str, np.ndarray], gradient: Any) -> None:
         if not isinstance(gradient, Mapping):
@@ -223,8 +227,8 @@ class Seat(_library.Handle):
                 raise Mistake(f"gradient of {name}: its shape is {one.shape}, not {view.shape}")
             if one.dtype != np.float32:
                 raise Mistake(f"gradient of {name}: its type is {one.dtype}, not float32")
-            if one.ctypes.data != view.ctypes.data or one.strides != view.strides:
-                np.copyto(view, one.copy() if np.shares_memory(view, one) else one)
+            if one is not view:  # as those of space() are
+                np.copyto(view, one)
 
 
 def join(run: Any = None, **options: Any) -> Seat:
