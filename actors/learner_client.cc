@@ -13,7 +13,6 @@ namespace starling::actors {
 namespace {
 
 constexpr std::int64_t kPatienceMs = 1000;  // an actor that must leave waits so long for an answer
-constexpr std::int64_t kPollMs = 20;        // longest wait for room in a queue
 constexpr std::int64_t kWaitMs = 100;       // longest wait between two ticks of the clock
 static_assert(kWaitMs * 1'000'000 < RunningClock::kMaxTickNs);
 

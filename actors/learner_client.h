@@ -166,6 +166,9 @@ class LearnerClient {
   void SayGoodbye();
 
  private:
+  // Longest waits at a time: for room in a queue, or a learner; and for messages.
+  static constexpr std::int64_t kPollMs = 20, kPumpMs = 50;
+
   // When something is overdue, in milliseconds.
   struct Deadlines {
     std::int64_t silence = 0;  // the learner is lost if it has sent nothing by then
@@ -189,7 +192,8 @@ class LearnerClient {
     Deadlines deadlines{};
 
     std::deque<wire::Grant> grants{};
-    std::int64_t granted_ns = 0;  // when the last one was taken; 0: never
+    std::int64_t granted_ns = 0;             // when the last one was taken; 0: never
+    std::optional<std::int64_t> waits_ns{};  // since when the next one is waited for
     std::int64_t far_grants = 0;  // so many more are likely to be waited for, and their weights
     std::size_t unanswered = 0;   // gradients
 

@@ -12,7 +12,6 @@ namespace starling::actors {
 
 namespace {
 
-constexpr std::int64_t kPollMs = 20;         // longest wait while there is no learner yet
 constexpr std::int64_t kWelcomeMs = 5000;    // a hello without an answer is repeated after that
 constexpr std::int64_t kLastWordsMs = 2000;  // wait for the last messages of a learner that ended
 

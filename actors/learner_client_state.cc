@@ -11,7 +11,6 @@ namespace starling::actors {
 
 namespace {
 
-constexpr std::int64_t kPumpMs = 50;
 constexpr std::int64_t kAskAgainMs = 500;  // a part that has not come is asked for again
 
 }  // namespace

@@ -14,7 +14,6 @@ namespace starling::actors {
 
 namespace {
 
-constexpr std::int64_t kPumpMs = 50;
 constexpr std::int64_t kSliceMs = 1;  // between two checks for a shard's weights in shared memory
 
 }  // namespace
@@ -43,7 +42,8 @@ bool FetchedWeights::Take(std::uint64_t version, std::span<float> weights,
 std::optional<wire::Grant> LearnerClient::NextGrant(std::int64_t wait_ms) {
   // 1. Wait for a grant.
   Session& session = *session_;
-  const std::int64_t begin = real_.NowNs(), end_ms = real_.NowMs() + wait_ms;
+  const std::int64_t end_ms = real_.NowMs() + wait_ms;
+  if (!session.waits_ns) session.waits_ns = real_.NowNs();
   const std::int64_t start_ms =
       static_cast<std::int64_t>(session.config.updates.start_timeout_s * 1000.0);
   std::optional<std::int64_t>& give_up_ms = session.deadlines.grant;
@@ -61,7 +61,7 @@ std::optional<wire::Grant> LearnerClient::NextGrant(std::int64_t wait_ms) {
   give_up_ms.reset();
   // 2. Handle the newest messages before spending it.
   if (!Pump(0) || (session.cut > 0 && !SendState())) return std::nullopt;
-  return TakeGrant(begin);
+  return TakeGrant(*std::exchange(session.waits_ns, std::nullopt));
 }
 
 std::optional<wire::Grant> LearnerClient::GrantAhead(const wire::SnapshotMeta& held) {

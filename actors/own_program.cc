@@ -54,7 +54,7 @@ std::vector<std::string> PlaceVariables(const ToldPlace& told) {
           is(kConnectFile, Absolute(place.endpoint_file)),
           is(kSecret, Absolute(place.secret)),
           is(kLearnerKey, Absolute(place.learner_key)),
-          is(kRuntimeDir, place.runtime_dir),
+          is(kRuntimeDir, Absolute(place.runtime_dir)),
           is(kSlot, told.slot < 0 ? "" : fmt::to_string(told.slot)),
           is(kConnectTimeout, fmt::to_string(told.connect_timeout_s))};
 }

@@ -197,7 +197,7 @@ Seat::Outcome Seat::StateOutcome() {
 
 // Waits until the thread has joined; makes it join again if the learner was lost, or was not there.
 Seat::Outcome Seat::AwaitJoined(std::unique_lock<std::mutex>& lock, WaitMs wait_ms) {
-  const std::int64_t begin_ms = clock_.NowMs(), end_ms = begin_ms + wait_ms;
+  const std::int64_t end_ms = clock_.NowMs() + wait_ms;
   if (retry_) JoinAgain();
   while (true) {
     // 1. Whatever has become of the last attempt.
@@ -210,11 +210,16 @@ Seat::Outcome Seat::AwaitJoined(std::unique_lock<std::mutex>& lock, WaitMs wait_
       JoinAgain();
     } else if (!joining_) {
       const Outcome outcome = StateOutcome();
-      if (outcome != Outcome::kLost) return outcome;
+      if (outcome != Outcome::kLost) {
+        lost_ms_.reset();
+        return outcome;
+      }
       // A learner whose memory cannot be opened is joined, and lost, again and again.
-      const double tried_s = static_cast<double>(clock_.NowMs() - begin_ms) / 1000;
+      if (!lost_ms_) lost_ms_ = clock_.NowMs();
+      const double lost_s = static_cast<double>(clock_.NowMs() - *lost_ms_) / 1000;
       JoinAgain();
-      if (tried_s > connect_timeout_s_) {
+      if (lost_s > connect_timeout_s_) {
+        lost_ms_.reset();
         throw NoLearner(fmt::format("no learner to stay with within {} s", connect_timeout_s_));
       }
     }

@@ -132,10 +132,11 @@ class Seat {
   std::mutex mutex_;
   std::condition_variable wake_, joined_;
   bool closing_ = false, joining_ = true;
-  std::exception_ptr failed_;   // by the last attempt to join
-  bool retry_ = false;          // it failed, the caller knows, and another call tries again
-  std::int64_t called_ms_ = 0;  // end of the last call
-  bool hung_ = false;           // the program counts as hung: the learner hears nothing of it
+  std::exception_ptr failed_;  // by the last attempt to join
+  bool retry_ = false;         // it failed, the caller knows, and another call tries again
+  std::optional<std::int64_t> lost_ms_;  // the learner was lost then, and no membership held since
+  std::int64_t called_ms_ = 0;           // end of the last call
+  bool hung_ = false;  // the program counts as hung: the learner hears nothing of it
 
   Membership member_;
   net::ParameterLayout layout_;              // of the first membership

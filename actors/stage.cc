@@ -9,8 +9,6 @@ namespace {
 
 constexpr int kMaxGraphs = 512;  // recorded blocks; more would take too much of a GPU's memory
 
-std::size_t Length(int count) { return static_cast<std::size_t>(count); }
-
 }  // namespace
 
 Stage::Stage(Replica made, net::Backend<float>& first, const net::PartSpec& spec,

@@ -22,6 +22,8 @@
 
 namespace starling::actors {
 
+inline std::size_t Length(int count) { return static_cast<std::size_t>(count); }
+
 // A block of a net in stages, and its number among all blocks, step by step.
 struct NumberedBlock {
   net::Block block;

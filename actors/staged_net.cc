@@ -8,8 +8,6 @@
 namespace starling::actors {
 namespace {
 
-std::size_t Length(int count) { return static_cast<std::size_t>(count); }
-
 net::PartSpec CheckedNet(const net::ModelSpec& spec, const net::Batch& batch) {
   CHECK(spec.critic == Critic::kShared, "stages cut one stack");
   net::PartSpec whole = net::WholeNet(spec);

@@ -1,9 +1,9 @@
 /* Starling for programs in C, and in every language that can call C: trained policies that act.
  *
- *   cc act.c -I api -L build/release/lib -lstarling
+ *   cc -I api act.c -L $lib -lstarling -Wl,-rpath,$lib     lib: build/release/lib
  *
- * Policies: starling_policy_open, _spaces, _act, _reset, _close. docs/policy-from-c.md has a whole
- * program. Seats in a run that is being trained, for nets of your own: starling_seat.h.
+ * Policies: starling_policy_open, _spaces, _act, _reset, _close. examples/policy/catch.c is a
+ * whole program. Seats in a run that is being trained, for nets of your own: starling_seat.h.
  *
  * Statuses. Functions that can fail return one. After STARLING_FAILED and STARLING_MISTAKE,
  * starling_error() is one sentence: what is wrong, where, and what helps. What a function was to

@@ -2,9 +2,10 @@
  * they compute gradients of a net of their own, and a learner of Starling applies them under its
  * staleness bound.
  *
- *   cc actor.c -I api -L build/release/lib -lstarling-seat -lstarling
+ *   cc -I api actor.c -L $lib -lstarling-seat -lstarling -Wl,-rpath,$lib     lib: build/release/lib
  *
- * The run has net.kind = "external"; docs/external-nets.md has a whole program. In short:
+ * The run has net.kind = "external": docs/external-nets.md. A whole program is
+ * examples/seat/regression.c. In short:
  *
  *   starling_seat_open(NULL, NULL, &seat);       the place that `starling train` gave
  *   starling_seat_join(seat, -1);                then: _facts, _tensor, _config
@@ -19,8 +20,8 @@
  *
  * A guest. A seat starts threads: one that joins, listens, and tells the learner that this program
  * lives, and those of ZeroMQ. All signals are blocked in them. A program that makes no call for
- * staleness.deadline_s + wire.timeout_s counts as hung, and loses its seat: its next call returns
- * STARLING_LOST. A seat raises the soft limit of open files to the hard one. In a forked child it
+ * staleness.deadline_s + wire.timeout_s counts as hung, and loses its seat: as if the learner were
+ * lost. A seat raises the soft limit of open files to the hard one. In a forked child it
  * is of no use, and closing it does nothing. To standard error it writes warnings alone. Calls
  * that wait do not end at a signal: give them a time, and call again. */
 #ifndef STARLING_SEAT_H
@@ -38,7 +39,7 @@ enum {
   STARLING_LOST = 4,  /* the learner was lost, and what was under way with it: starling_seat_next
                        * joins it, or the one that follows it, again */
   STARLING_OVER = 5   /* the run has ended, or stops: close the seat. What `starling train` has
-                       * started then has three seconds until SIGTERM, or two if it was stopped */
+                       * started then has three seconds until SIGTERM */
 };
 
 typedef struct starling_seat starling_seat;

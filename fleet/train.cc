@@ -148,10 +148,10 @@ std::vector<std::string> ActorArguments(const Config& config) {
   return arguments;
 }
 
-// A program of the user's may have something to save when the run is over.
+// A program of the user's may have something to save when the run ends.
 PolicyLimits LimitsOf(const Config& config) {
   PolicyLimits limits{.needs_every_slot = config.staleness.bound == 0};
-  if (config.net.external()) limits.actor_grace_ms = kOwnActorGraceMs;
+  if (config.net.external()) limits.actor_grace_ms = limits.actor_term_ms = kOwnActorGraceMs;
   return limits;
 }
 

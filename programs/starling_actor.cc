@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <variant>
 #include <vector>
 
@@ -55,18 +56,17 @@ CLI::Validator EnvsCheck() {
 }
 
 // The words of the program that computes the gradients of an external net: those of the command
-// line, else actors.command of the run directory. Empty: this is an actor of ours, or the learner
-// will say that it is none.
+// line, else actors.command of the run directory, if it is there. Empty: this is an actor of ours,
+// or the learner will say that it is none.
 std::vector<std::string> OwnProgram(const Options& options) {
   if (!options.program.empty() || !options.place.endpoint.empty()) return options.program;
   const fs::path dir = options.place.run_dir.empty()
                            ? fs::path(options.place.endpoint_file).parent_path()
                            : fs::path(options.place.run_dir);
-  try {
-    return LoadConfig(dir / "config.toml").actors.command;
-  } catch (const UserError&) {
-    return {};  // it is not there yet, or of no use
-  }
+  std::error_code ignored;
+  const fs::path config = dir / "config.toml";
+  return fs::exists(config, ignored) ? LoadConfig(config).actors.command
+                                     : std::vector<std::string>();
 }
 
 // Becomes the program, which is told this actor's place. Throws UserError if it cannot be run.

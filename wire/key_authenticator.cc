@@ -7,13 +7,13 @@
 
 #include "core/check.h"
 #include "core/error.h"
+#include "wire/keys.h"
 #include "wire/socket_impl.h"
 
 namespace starling::wire {
 namespace {
 
 constexpr int kMaxQuestions = 256;  // answered in one call
-constexpr std::size_t kKeyBytes = 32, kKeyText = 40;
 
 // A request of libzmq. Its frames: version, request, domain, address, identity, mechanism,
 // credentials.

@@ -19,7 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kKeyText = 40, kKeyBytes = 32;
 constexpr std::uintmax_t kLargestFile = 64 * 1024;
 
 bool IsKey(const std::string& text) {

@@ -5,12 +5,15 @@
 // and is refused if users other than its owner can read it. Lines that begin with # are comments.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
 
 namespace starling::wire {
+
+inline constexpr std::size_t kKeyBytes = 32, kKeyText = 40;
 
 struct KeyPair {
   std::string public_key, secret_key;  // Z85, 40 characters each

@@ -42,7 +42,7 @@ def work(shared, counts, number, settings):
 
 def main():
     settings, times = peer.arguments()
-    shared = actor_critic.ActorCritic(actor_critic.gymnasium.make(actor_critic.ENV)).share_memory()
+    shared = actor_critic.ActorCritic(actor_critic.make_env()).share_memory()
     counts = torch.zeros(settings["workers"], 2, dtype=torch.float64).share_memory_()
     workers = [torch.multiprocessing.Process(target=work, args=(shared, counts, number, settings),
                                              daemon=True) for number in range(settings["workers"])]

@@ -1,7 +1,7 @@
 /* A net of one's own in a fleet of Starling: actors fit y = 3 a - 2 b + 1 to noisy samples, each to
  * its own, and the learner applies their gradients under its staleness bound.
  *
- *   cc regression.c -I api -L build/release/lib -lstarling-seat -lstarling -lm -o regression
+ *   cc -I ../../api regression.c -L $lib -lstarling-seat -lstarling -lm -Wl,-rpath,$lib -o regression
  *   ./regression init                    the first weights: model.safetensors
  *   starling train regression.toml       starts ./regression as often as actors.count says
  *

@@ -60,7 +60,7 @@ def main():
 
 def score(run):
     where, kind = points(np.random.default_rng(0), 10_000)
-    right = (forward(starling.load_weights(starling.Run(run)), where)[1].argmax(1) == kind).mean()
+    right = (forward(starling.load_weights(run), where)[1].argmax(1) == kind).mean()
     print(f"{100 * right:.1f} % of 10,000 points are right")
 
 

@@ -1,12 +1,13 @@
-"""An actor-critic in PyTorch on any environment of Gymnasium with a choice of actions, in a fleet
+"""An actor-critic in PyTorch on any environment of Gymnasium with one choice of actions, in a fleet
 of Starling: actors play and compute gradients, the learner applies them under its staleness bound.
 
     python actor_critic.py init                  the first weights: model.safetensors
     starling train cartpole.toml                 starts `python actor_critic.py`, twice
     python actor_critic.py play runs/cartpole    plays with what it has learnt
 
-docs/python.md goes through it.
+GYM_ENV=Acrobot-v1 before each of them is another environment.
 """
+import os
 import sys
 
 import gymnasium
@@ -15,7 +16,10 @@ import starling
 import torch
 from torch import nn
 
-ENV = "CartPole-v1"
+
+def make_env():
+    env = gymnasium.make(os.environ.get("GYM_ENV", "CartPole-v1"))
+    return gymnasium.wrappers.FlattenObservation(env)  # whatever it shows is a row of numbers
 
 
 class ActorCritic(nn.Module):
@@ -35,7 +39,7 @@ class Actor:
 
     def __init__(self, config, seed):
         self.loss, self.unroll = config["loss"], config["actors"]["unroll"]
-        self.envs = [gymnasium.make(ENV) for _ in range(config["actors"]["envs_per_actor"])]
+        self.envs = [make_env() for _ in range(config["actors"]["envs_per_actor"])]
         self.net = ActorCritic(self.envs[0])
         self.seen = np.stack([env.reset(seed=seed + i)[0] for i, env in enumerate(self.envs)])
         self.returns, self.lengths = np.zeros(len(self.envs)), np.zeros(len(self.envs), int)
@@ -99,13 +103,13 @@ def main():
 
 def init():
     torch.manual_seed(1)
-    starling.save_weights("model.safetensors", ActorCritic(gymnasium.make(ENV)).state_dict())
+    starling.save_weights("model.safetensors", dict(ActorCritic(make_env()).named_parameters()))
 
 
 def play(run):
-    env = gymnasium.make(ENV)
+    env = make_env()
     net = ActorCritic(env)
-    weights = starling.load_weights(starling.Run(run))
+    weights = starling.load_weights(run)
     net.load_state_dict({name: torch.tensor(array) for name, array in weights.items()})
     returns = []
     for episode in range(20):

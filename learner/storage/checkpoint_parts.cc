@@ -18,7 +18,7 @@
 namespace starling::learner {
 namespace {
 
-constexpr std::string_view kFormat = "starling.checkpoint.part.1";
+constexpr std::string_view kPartFormat = "starling.checkpoint.part.1";
 constexpr const char* kWeights = "weights";
 
 std::filesystem::path PartPath(const std::filesystem::path& dir, ShardOf which) {
@@ -85,7 +85,7 @@ void AddPart(const std::filesystem::path& file_path, ShardOf which, Checkpoint& 
   const std::string path = file_path.string();
   const SafetensorsFile file = SafetensorsFile::Read(file_path);
   const Metadata metadata(file.metadata(), path);
-  Checkpoint part = FromMetadata(metadata, path, kFormat);
+  Checkpoint part = FromMetadata(metadata, path, kPartFormat);
   part.layout = ParseLayout(metadata, path);
   if (metadata.Number("shard") != which.shard || metadata.Number("shards") != which.shards) {
     throw std::runtime_error(path + " is the part of another shard than its name");
@@ -130,7 +130,7 @@ void WriteCheckpointPart(const std::filesystem::path& dir, const Checkpoint& par
     CHECK(part.optimizer_state[i].size() == size, "slot of {}", part.optimizer_state[i].size());
     tensors.push_back(ViewF32(StateName(part.slot_names[i]), {size}, part.optimizer_state[i]));
   }
-  auto metadata = MetadataOf(part, kFormat);
+  auto metadata = MetadataOf(part, kPartFormat);
   metadata["parameters"] = DescribeLayout(part.layout);
   metadata["shard"] = std::to_string(which.shard);
   metadata["shards"] = std::to_string(which.shards);

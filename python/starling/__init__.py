@@ -9,7 +9,7 @@
 Needs numpy alone. docs/python.md has the guide.
 """
 
-from ._library import Error, Mistake, version
+from ._library import Error, Mistake, RunOver, version
 from .nets import load_weights, save_weights
 from .policy import Array, Policy, Spaces
 from .runs import Run
@@ -17,7 +17,7 @@ from .seat import Grant, Seat, Weights, join
 from .training import Evaluation, Point, Sweep, configs, evaluate, sweep, train
 
 __all__ = [
-    "Array", "Error", "Evaluation", "Grant", "Mistake", "Point", "Policy", "Run", "Seat", "Spaces",
-    "Sweep", "Weights", "configs", "evaluate", "join", "load_weights", "save_weights", "sweep", "train",
+    "Array", "Error", "Evaluation", "Grant", "Mistake", "Point", "Policy", "Run", "RunOver", "Seat",
+    "Spaces", "Sweep", "Weights", "configs", "evaluate", "join", "load_weights", "save_weights", "sweep", "train",
     "version",
 ]

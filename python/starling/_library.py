@@ -25,6 +25,10 @@ class Mistake(Error, ValueError):
     """A mistake of the caller's: a path, a key, an argument, an observation, a gradient."""
 
 
+class RunOver(Error):
+    """A seat has joined a run that has just ended: there is nothing to do."""
+
+
 OK, FAILED, MISTAKE, LATER, LOST, OVER = range(6)
 
 

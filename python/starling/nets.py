@@ -17,14 +17,19 @@ from .runs import Run
 _STATE = "optimizer."  # of a checkpoint: what begins so is the optimizer's
 
 
+def as_array(tensor: Any) -> np.ndarray:
+    """The numbers of whatever numpy takes as an array, or of a tensor of PyTorch, wherever it is."""
+    return np.asarray(tensor.detach().cpu() if hasattr(tensor, "detach") else tensor)
+
+
 def save_weights(path: str | os.PathLike[str], tensors: Mapping[str, Any]) -> None:
-    """Writes a net for net.initial: its tensors by name, float32, in their order. A state_dict of
-    PyTorch is such a mapping; leave out what is not trained."""
+    """Writes a net for net.initial: the tensors that are trained, by name, float32, in their order.
+    Of a net in PyTorch that is dict(net.named_parameters()); its state_dict holds buffers, too."""
     header: dict[str, Any] = {}
     data: list[bytes] = []
     end = 0
     for name, tensor in tensors.items():
-        array = np.asarray(tensor)
+        array = as_array(tensor)
         if array.dtype != np.float32:
             raise Mistake(f"{name} is {array.dtype}, not float32")
         data.append(np.ascontiguousarray(array).tobytes())

@@ -42,7 +42,7 @@ class Run:
 
     @property
     def summary(self) -> dict[str, Any] | None:
-        """summary.json; None while it trains."""
+        """summary.json, of its last end; None before the first."""
         file = self.path / "summary.json"
         return json.loads(file.read_text()) if file.exists() else None
 
@@ -72,7 +72,8 @@ class Run:
 
     @property
     def staleness(self) -> np.ndarray:
-        """Applied gradients by their staleness, (largest + 1,) int64; (0,) while it trains."""
+        """Applied gradients by their staleness, (largest + 1,) int64; (0,) without a
+        summary."""
         summary = self.summary
         return np.array(summary["staleness"]["histogram"] if summary else [], np.int64)
 

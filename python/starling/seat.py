@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from . import _library
-from ._library import LATER, LOST, OVER, Error, Mistake, check, integer
+from ._library import LATER, LOST, OVER, Mistake, RunOver, check, integer
+from .nets import as_array
 
 _SLICE_S = 0.1  # a wait is made of such, so that Ctrl-C is heard
 
@@ -63,14 +64,14 @@ class Seat(_library.Handle):
         options = _library.SeatOptions(
             secret=None if secret is None else os.fsencode(secret),
             learner_key=None if learner_key is None else os.fsencode(learner_key),
-            connect_timeout=60 if connect_timeout is None else max(connect_timeout, 1e-3),
+            connect_timeout=0 if connect_timeout is None else max(connect_timeout, 1e-3),
             slot=0 if slot is None else integer("slot", slot, 0, 65_535) + 1)
         where = None if place is None else os.fsencode(place)
         check(self._library.starling_seat_open(where, options, c.byref(self._handle)))
-        self._over = self._wait(self._library.starling_seat_join) == OVER
-        if self._over:  # the run has ended meanwhile: there is nothing to do
-            self.slot, self.seed, self.shapes, self.config = 0, 0, {}, {}
-            return
+        if self._wait(self._library.starling_seat_join) == OVER:
+            self.close()
+            raise RunOver("the run was over when this seat joined")
+        self._over = False
         facts = self._facts()
         self.slot: int = facts.slot  #: of this actor
         self.seed: int = facts.seed  #: run.seed; from both, random numbers may derive
@@ -111,8 +112,6 @@ class Seat(_library.Handle):
     def weights(self) -> Weights:
         """The newest weights, at least of the version of the grant: the same object every time,
         updated in place. If the learner is lost they stay as they are; the push then says so."""
-        if not self.shapes:
-            raise Error("the run was over when this seat joined")
         raw = self._held
         check(self._library.starling_seat_weights(
             self._handle, self._weights.flat.ctypes.data_as(c.POINTER(c.c_float)), raw))
@@ -133,7 +132,7 @@ class Seat(_library.Handle):
 
         gradient: that of the mean loss over the samples, float32: a mapping of arrays by name, a
         sequence of them in the order of `shapes`, or the dict of space(). Whatever numpy takes as an
-        array, as PyTorch's tensors of the processor. It is clipped to optimizer.clip_norm.
+        array, and PyTorch's tensors, also those of a GPU. It is clipped to optimizer.clip_norm.
         samples: environment steps, or examples. episodes: (return, length) of those that have ended
         since the last push. The losses and the entropy are means, for the run's metrics.
 
@@ -150,8 +149,9 @@ class Seat(_library.Handle):
         returns = (c.c_double * count)(*(float(one[0]) for one in episodes))
         lengths = (c.c_uint64 * count)(
             *(integer("the length of an episode", one[1], 0, 2**53) for one in episodes))
-        raw = _library.PushStruct(samples=integer("samples", samples, 1, 10**6), episodes=count, returns=returns, lengths=lengths,
-                                  policy_loss=policy_loss, value_loss=value_loss, entropy=entropy)
+        raw = _library.PushStruct(samples=integer("samples", samples, 1, 10**6), episodes=count,
+                                  returns=returns, lengths=lengths, policy_loss=policy_loss,
+                                  value_loss=value_loss, entropy=entropy)
         return check(self._library.starling_seat_push(
             self._handle, flat.ctypes.data_as(c.POINTER(c.c_float)), raw)) != LOST
 
@@ -222,7 +222,7 @@ class Seat(_library.Handle):
                 raise Mistake(f"the gradient lacks {name}")
             if gradient[name] is None:
                 raise Mistake(f"gradient of {name}: it is None: the loss does not depend on it")
-            one = np.asarray(gradient[name])
+            one = as_array(gradient[name])
             if one.shape != view.shape:
                 raise Mistake(f"gradient of {name}: its shape is {one.shape}, not {view.shape}")
             if one.dtype != np.float32:
@@ -236,8 +236,10 @@ def join(run: Any = None, **options: Any) -> Seat:
 
     run: a Run, a run directory of this host, an endpoint ("tcp://HOST:PORT") or a file with one.
     None: the run that has started this program by actors.command. options: slot; secret and
-    learner_key, files, for a learner with keys; connect_timeout in seconds (60).
+    learner_key, files, for a learner with keys; connect_timeout in seconds (60, or what the run
+    says).
 
-    Raises Mistake if the learner refuses it, Error if there is none.
+    Raises Mistake if the learner refuses it, RunOver if it has just ended the run, Error if there is
+    none.
     """
     return Seat(getattr(run, "path", run), **options)

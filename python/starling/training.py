@@ -196,8 +196,11 @@ class _Follower:
                 if not line.endswith(b"\n"):
                     return  # it is being written
                 self._at += len(line)
-                with contextlib.suppress(json.JSONDecodeError):  # torn by a learner that was killed
-                    self._function(json.loads(line))
+                try:
+                    numbers = json.loads(line)
+                except json.JSONDecodeError:  # torn by a learner that was killed
+                    continue
+                self._function(numbers)
 
 
 def _call(words: list[str], show: bool = False, run_dir: Path | None = None,
@@ -206,6 +209,9 @@ def _call(words: list[str], show: bool = False, run_dir: Path | None = None,
     sys.stderr if `show`. Raises what its exit status says."""
     environment = {**os.environ, "STARLING_PARENT": str(os.getpid())}
     environment.setdefault("STARLING_PYTHON", sys.executable)
+    # "python" in actors.command is this one.
+    environment["PATH"] = os.pathsep.join(
+        [os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)])
     # In a session of its own: a Ctrl-C reaches this process alone, which passes it on.
     process = subprocess.Popen([str(_library.program()), *words], stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -259,22 +265,22 @@ def _stop(process: subprocess.Popen[str]) -> None:
 def _raise_for(status: int, command: str, lines: list[str], run_dir: Path | None) -> None:
     if status == _DONE:
         return
-    if status == _INTERRUPTED:
-        raise KeyboardInterrupt
-    if status == _MISTAKE:
-        raise Mistake("\n".join(line for line in lines if line) or f"starling {command}: a mistake")
-    error = Error(_why(lines, run_dir) or f"starling {command} ended with exit status {status}")
+    said = [line for line in lines if line]
+    if status == _INTERRUPTED:  # not by a Ctrl-C here, which is raised where it comes
+        error = Error(f"starling {command} was told to stop from elsewhere")
+    elif status == _MISTAKE:  # its message may have several lines
+        error = Mistake(_why(run_dir) or "\n".join(said) or f"starling {command}: a mistake")
+    else:
+        error = Error(_why(run_dir) or (said or [f"starling {command} ended with exit status {status}"])[-1])
     error.log = "\n".join(lines)
     raise error
 
 
-def _why(lines: list[str], run_dir: Path | None) -> str:
-    """The reason of a run that failed: that of its summary, or its last line."""
-    if run_dir is not None and (run_dir / "summary.json").exists():
-        reason = json.loads((run_dir / "summary.json").read_text()).get("error")
-        if reason:
-            return reason
-    return next((line for line in reversed(lines) if line), "")
+def _why(run_dir: Path | None) -> str:
+    """The reason of a run that failed, as its summary has it."""
+    if run_dir is None or not (run_dir / "summary.json").exists():
+        return ""
+    return json.loads((run_dir / "summary.json").read_text()).get("error") or ""
 
 
 def _read_sweep(grid: Path) -> Sweep:

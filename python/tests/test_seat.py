@@ -1,6 +1,7 @@
 """Seats: fleets whose actors are programs in Python."""
 import importlib.util
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -8,9 +9,11 @@ import tempfile
 import textwrap
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import starling
+from starling._library import OVER
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 FIRST = {"slope": np.zeros(2, np.float32), "offset": np.zeros(1, np.float32)}
@@ -136,10 +139,19 @@ class SeatTest(unittest.TestCase):
             starling.join()
         with self.assertRaisesRegex(starling.Error, "no learner within 0.05 s"):
             starling.join(self.folder, connect_timeout=0.05)
+        told = {"STARLING_RUN_DIR": str(self.folder), "STARLING_CONNECT_TIMEOUT": "0.04"}
+        with mock.patch.dict(os.environ, told):
+            with self.assertRaisesRegex(starling.Error, "no learner within 0.04 s"):
+                starling.join()
+
+    def test_a_run_that_is_just_over(self):
+        with mock.patch.object(starling.Seat, "_wait", return_value=OVER):
+            with self.assertRaisesRegex(starling.RunOver, "the run was over when"):
+                starling.join(self.folder)
 
     def test_weights_survive_their_file(self):
         path = self.folder / "w.safetensors"
-        weights = {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.float32(7)}
+        weights = {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": Tensor()}
         starling.save_weights(path, weights)
         loaded = starling.load_weights(path)
         self.assertEqual(list(loaded), ["a", "b"])
@@ -150,6 +162,19 @@ class SeatTest(unittest.TestCase):
         path.write_text("no net")
         with self.assertRaisesRegex(starling.Mistake, "no safetensors file"):
             starling.load_weights(path)
+
+
+class Tensor:
+    """As a parameter of PyTorch on a GPU: numpy takes it only from the host and without its history."""
+
+    def detach(self):
+        return self
+
+    def cpu(self):
+        return np.float32(7)
+
+    def __array__(self, *_):
+        raise TypeError("on a GPU")
 
 
 class ExampleTest(unittest.TestCase):
@@ -165,10 +190,12 @@ class ExampleTest(unittest.TestCase):
     def train(self, example, program, config, steps):
         shutil.copytree(EXAMPLES / example, self.folder, dirs_exist_ok=True)
         self.call(program, "init")
+        # The interpreter that calls, even if another is first in $PATH; Debian's is python3 alone.
+        python = "python" if Path(sys.executable).with_name("python").exists() else sys.executable
         run = starling.train(
             self.folder / config, run_dir=self.folder / "run", progress=False, overrides={
                 "run.steps": steps, "net.initial": str(self.folder / "model.safetensors"),
-                "actors.command": [sys.executable, str(self.folder / program)]})
+                "actors.command": [python, str(self.folder / program)]})
         self.assertLessEqual(len(run.staleness), 5)
         return run
 

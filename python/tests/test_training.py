@@ -1,4 +1,5 @@
 """train, evaluate, sweep, and the runs that they leave."""
+import json
 import os
 import signal
 import subprocess
@@ -93,17 +94,26 @@ class TrainingTest(unittest.TestCase):
 
     def test_it_ends_in_order_with_what_interrupts_it(self):
         endless = {"run.steps": 10**12, "actors.count": 1, "run.metrics_s": 0.2}
-        for name, raised in (("ctrl-c", KeyboardInterrupt), ("pruned", LookupError)):
+        for name, raised in (("ctrl-c", KeyboardInterrupt), ("pruned", json.JSONDecodeError),
+                             ("elsewhere", starling.Error)):
             def interrupt(_line):
-                if raised is LookupError:
-                    raise LookupError("not worth it")
-                os.kill(os.getpid(), signal.SIGINT)
+                if raised is json.JSONDecodeError:
+                    json.loads("not worth it")
+                elif raised is starling.Error:
+                    self.stop_child()
+                else:
+                    os.kill(os.getpid(), signal.SIGINT)
 
             with self.assertRaises(raised):
                 starling.train("catch.toml", overrides=endless, run_dir=name, progress=interrupt)
             run = starling.Run(name)
             self.assertGreater(run.summary["steps"], 0)
             self.assertIsNotNone(run.checkpoint)
+
+    def stop_child(self):
+        children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+        for child in children:  # none is left when it tells of its last steps
+            os.kill(int(child), signal.SIGTERM)
 
     def test_it_does_not_outlive_its_python(self):
         child = subprocess.Popen([sys.executable, "-c", textwrap.dedent("""

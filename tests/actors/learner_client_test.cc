@@ -243,6 +243,38 @@ TEST_F(LearnerClientTest, AfterALongWaitEveryGradientOfTheBurstWantsWeights) {
   EXPECT_TRUE(wants_weights(0, 4));  // no grant is left
 }
 
+// A program that looks again and again has waited since its first look.
+TEST_F(LearnerClientTest, AWaitInPartsIsOneWait) {
+  FakeClock clock;
+  std::int64_t wait_ms = 0;  // of every look for messages
+  ClientOptions options = Options();
+  options.clock = &clock;
+  options.abandoned = [&] {
+    clock.AdvanceMs(wait_ms);
+    return clock_.NowMs() > begin_ms_ + kPatienceMs;
+  };
+  const auto learner = Serve({.config = ConfigWith("updates.in_flight=2")},
+                             {wire::Answer{.grants = {{.number = 1}}}});
+  LearnerClient client(options);
+  ASSERT_TRUE(client.Join() && client.CheckNet(kFingerprint, 16));
+  const auto push = [&](const std::optional<wire::Grant>& grant) {
+    EXPECT_TRUE(grant);
+    const RolloutGradient gradient{.values = client.NextGradientSpace(), .loss = {}, .samples = 1};
+    EXPECT_TRUE(client.Push(*grant, {.term = 1}, 0, gradient, {}));
+    return learner->NextGradient();
+  };
+  clock.AdvanceMs(1);
+  push(client.NextGrant());
+  clock.AdvanceMs(100);  // it works
+  wait_ms = 50;
+  for (int look = 0; look < 3; ++look) EXPECT_FALSE(client.NextGrant(0));
+  wait_ms = 0;
+  learner->Say(wire::Answer{.grants = {{.number = 2}, {.number = 3}}});
+  const wire::Gradient gradient = push(client.NextGrant());
+  EXPECT_GE(gradient.wait_us, 150'000u);
+  EXPECT_EQ(gradient.weights, 1u) << "it waits longer than it works: grants come from far";
+}
+
 // Every actor was woken by every version, most of them while they played.
 TEST_F(LearnerClientTest, VersionsWakeAnActorOnlyWhileItWaitsForOne) {
   wire::SnapshotWriter snapshot(dir_ / "weights", 16, kFingerprint, 1);

@@ -33,13 +33,13 @@ TEST(OwnProgram, IsFoundAndHasItsWords) {
 }
 
 TEST(OwnProgram, ReadsWhatItWasTold) {
-  Tell(OwnProgramSpec({"sh"}, {.place = {.run_dir = "runs/mine", .runtime_dir = "/shm"},
+  Tell(OwnProgramSpec({"sh"}, {.place = {.run_dir = "runs/mine", .runtime_dir = "shm"},
                                .slot = 3,
                                .connect_timeout_s = 0.25}));
   const ToldPlace run = PlaceOfVariables();
   EXPECT_EQ(run.place.run_dir, std::filesystem::absolute("runs/mine"));
   EXPECT_EQ(run.place.text(), run.place.run_dir) << "no other place";
-  EXPECT_EQ(run.place.runtime_dir, "/shm");
+  EXPECT_EQ(run.place.runtime_dir, std::filesystem::absolute("shm"));
   EXPECT_EQ(run.place.secret, "");
   EXPECT_EQ(run.slot, 3);
   EXPECT_EQ(run.connect_timeout_s, 0.25);

@@ -48,6 +48,11 @@ class ScriptedLearner {
     const std::lock_guard lock(mutex_);
     return heard_states_ > 0 ? std::optional(heard_state_) : std::nullopt;
   }
+  // Sends it to who has said hello last.
+  void Say(wire::Body body) {
+    const std::lock_guard lock(mutex_);
+    said_.push_back(std::move(body));
+  }
   // Waits for a gradient; whether it brought a tensor of so many floats.
   bool HeardGradient(std::size_t floats) {
     NextGradient();
@@ -67,12 +72,14 @@ class ScriptedLearner {
     while (!stop_) {
       std::array<wire::PollItem, 1> item{{{.socket = &socket_}}};
       wire::Poll(item, 10);
+      for (const wire::Body& body : TakeSaid()) EXPECT_TRUE(Send(newest_, body));
       wire::Envelope envelope;
       while (socket_.Receive(envelope)) {
         const wire::DecodeResult decoded = wire::Decode(envelope.frames(), 16);
         if (!decoded) continue;
         if (decoded.message.header.kind == wire::Kind::kHello) {
-          EXPECT_TRUE(Send(envelope.peer(), welcome_));
+          newest_ = envelope.peer();
+          EXPECT_TRUE(Send(newest_, welcome_));
           for (const wire::Body& body : after_) {
             std::holds_alternative<wire::Weights>(body)
                 ? SendWeights(envelope.peer(), 5)
@@ -98,6 +105,10 @@ class ScriptedLearner {
       }
     }
   }
+  std::vector<wire::Body> TakeSaid() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(said_, {});
+  }
   bool Send(const std::string& peer, const wire::Body& body, std::uint64_t version = 0,
             std::span<const float> tensor = {}) {
     const wire::Header header{.incarnation = 1,
@@ -120,8 +131,10 @@ class ScriptedLearner {
   wire::Context context_;
   wire::ServerSocket socket_;
   std::uint64_t sent_ = 0;
+  std::string newest_;  // who has said hello last
   std::string state_;
   std::mutex mutex_;
+  std::vector<wire::Body> said_;
   std::string heard_state_;
   int heard_states_ = 0;
   std::atomic<bool> stop_ = false;

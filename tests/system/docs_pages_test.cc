@@ -87,7 +87,7 @@ TEST(DocsPages, VersionsAreThoseOfTheSource) {
   row(fmt::format("ONNX | opset {}", exports::kOpset));
   const auto formats = [](const char* file) {
     const std::string source = ReadFile(kRoot / "learner/storage" / file);
-    const std::string begin = "kFormat = \"";
+    const std::string begin = "Format = \"";
     const std::size_t at = source.find(begin) + begin.size();
     return source.substr(at, source.find('"', at) - at);
   };
