@@ -7,58 +7,13 @@
 #include <memory>
 #include <mutex>
 
-#include "tests/actors/scripted_learner.h"
-#include "tests/support/temp_dir.h"
+#include "tests/actors/learner_client_fixture.h"
 
 namespace starling::actors {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-class LearnerClientTest : public testing::Test {
- protected:
-  // A deadline against hanging tests, not an expectation.
-  static constexpr std::int64_t kPatienceMs = 60'000;
-
-  ClientOptions Options() {
-    return {.find_endpoint =
-                [this] {
-                  const std::lock_guard lock(mutex_);
-                  return endpoint_;
-                },
-            .connect_timeout_s = 60,
-            .abandoned = [this] { return clock_.NowMs() > begin_ms_ + kPatienceMs; }};
-  }
-  // With this configuration a client gives up only because of the test.
-  static std::string PatientConfig() { return ConfigWith("updates.in_flight=auto"); }
-  static std::string ConfigWith(const std::string& setting,
-                                const std::string& more = "actors.count=2") {
-    return ToToml(ParseConfig(
-        "", "test.toml",
-        {"wire.timeout_s=600", "wire.heartbeat_ms=20", "staleness.deadline_s=600", setting, more}));
-  }
-  // A learner where clients look for one.
-  std::unique_ptr<ScriptedLearner> Serve(wire::Welcome welcome,
-                                         std::vector<wire::Body> after = {}) {
-    MoveTo(Endpoint("control"));
-    return std::make_unique<ScriptedLearner>(Endpoint("control"), std::move(welcome),
-                                             std::move(after));
-  }
-  std::string Endpoint(const std::string& name) { return "ipc://" + (dir_ / name).string(); }
-  void MoveTo(const std::string& endpoint) {
-    const std::lock_guard lock(mutex_);
-    endpoint_ = endpoint;
-  }
-
-  TempDir dir_;
-  SteadyClock clock_;
-  const std::int64_t begin_ms_ = clock_.NowMs();
-
- private:
-  std::mutex mutex_;
-  std::optional<std::string> endpoint_;
-};
 
 // It ended between the welcome and the opening of its weights: the actor left with status 1, a
 // minute later.
@@ -207,72 +162,6 @@ TEST_F(LearnerClientTest, AGradientOfMoreThanOneOfAnUnrollAlwaysWantsWeights) {
     ASSERT_TRUE(client.Push(*grant, {.term = 1}, 0, gradient, {}));
     EXPECT_EQ(learner->NextGradient().weights, 1u);
   }
-}
-
-// Over a long way all grants come at once, and the actor waits longer for them than it works. Then
-// every grant of a burst needs its weights when it comes.
-TEST_F(LearnerClientTest, AfterALongWaitEveryGradientOfTheBurstWantsWeights) {
-  FakeClock clock;
-  std::int64_t wait_ms = 0;  // of every look for messages
-  ClientOptions options = Options();
-  options.clock = &clock;
-  options.abandoned = [&] {
-    clock.AdvanceMs(wait_ms);
-    return clock_.NowMs() > begin_ms_ + kPatienceMs;
-  };
-  wire::Answer grants;
-  for (std::uint64_t number = 1; number <= 6; ++number) grants.grants.push_back({.number = number});
-  const auto learner = Serve({.config = ConfigWith("updates.in_flight=2")}, {grants});
-  LearnerClient client(options);
-  ASSERT_TRUE(client.Join() && client.CheckNet(kFingerprint, 16));
-  const auto wants_weights = [&](std::int64_t waits_ms, std::int64_t works_ms) {
-    wait_ms = waits_ms;
-    const auto grant = client.NextGrant();
-    EXPECT_TRUE(grant);
-    wait_ms = 0;
-    const RolloutGradient gradient{.values = client.NextGradientSpace(), .loss = {}, .samples = 1};
-    EXPECT_TRUE(client.Push(*grant, {.term = 1}, 0, gradient, {}));
-    clock.AdvanceMs(works_ms);
-    return learner->NextGradient().weights == 1;
-  };
-  EXPECT_FALSE(wants_weights(50, 4));  // the wait for the first grant says nothing
-  EXPECT_FALSE(wants_weights(3, 4));
-  EXPECT_TRUE(wants_weights(50, 4));
-  EXPECT_TRUE(wants_weights(0, 4));  // it is of the same burst
-  EXPECT_FALSE(wants_weights(0, 4));
-  EXPECT_TRUE(wants_weights(0, 4));  // no grant is left
-}
-
-// A program that looks again and again has waited since its first look.
-TEST_F(LearnerClientTest, AWaitInPartsIsOneWait) {
-  FakeClock clock;
-  std::int64_t wait_ms = 0;  // of every look for messages
-  ClientOptions options = Options();
-  options.clock = &clock;
-  options.abandoned = [&] {
-    clock.AdvanceMs(wait_ms);
-    return clock_.NowMs() > begin_ms_ + kPatienceMs;
-  };
-  const auto learner = Serve({.config = ConfigWith("updates.in_flight=2")},
-                             {wire::Answer{.grants = {{.number = 1}}}});
-  LearnerClient client(options);
-  ASSERT_TRUE(client.Join() && client.CheckNet(kFingerprint, 16));
-  const auto push = [&](const std::optional<wire::Grant>& grant) {
-    EXPECT_TRUE(grant);
-    const RolloutGradient gradient{.values = client.NextGradientSpace(), .loss = {}, .samples = 1};
-    EXPECT_TRUE(client.Push(*grant, {.term = 1}, 0, gradient, {}));
-    return learner->NextGradient();
-  };
-  clock.AdvanceMs(1);
-  push(client.NextGrant());
-  clock.AdvanceMs(100);  // it works
-  wait_ms = 50;
-  for (int look = 0; look < 3; ++look) EXPECT_FALSE(client.NextGrant(0));
-  wait_ms = 0;
-  learner->Say(wire::Answer{.grants = {{.number = 2}, {.number = 3}}});
-  const wire::Gradient gradient = push(client.NextGrant());
-  EXPECT_GE(gradient.wait_us, 150'000u);
-  EXPECT_EQ(gradient.weights, 1u) << "it waits longer than it works: grants come from far";
 }
 
 // Every actor was woken by every version, most of them while they played.
