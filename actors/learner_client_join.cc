@@ -75,16 +75,19 @@ bool LearnerClient::TryJoin(const std::string& endpoint, bool fresh, std::int64_
 }
 
 void LearnerClient::OpenSession(const std::string& endpoint) {
+  session_.reset();  // which it stays if the endpoint is none
+  const auto keys = options_.find_keys ? options_.find_keys() : std::nullopt;
+  wire::SocketOptions with{.max_elements = wire::kMaxWeights, .linger_ms = 200};
+  if (keys) {
+    with.keys = keys->own;
+    with.server_key = keys->server_key;
+  }
+  auto socket = std::make_unique<wire::ClientSocket>(context_, endpoint, with);
   session_.emplace();
   session_->endpoint = endpoint;
-  session_->keys = options_.find_keys ? options_.find_keys() : std::nullopt;
-  session_->proven = session_->keys || wire::IsPrivate(endpoint);
-  wire::SocketOptions socket{.max_elements = wire::kMaxWeights, .linger_ms = 200};
-  if (session_->keys) {
-    socket.keys = session_->keys->own;
-    socket.server_key = session_->keys->server_key;
-  }
-  session_->socket = std::make_unique<wire::ClientSocket>(context_, endpoint, socket);
+  session_->keys = keys;
+  session_->proven = keys || wire::IsPrivate(endpoint);
+  session_->socket = std::move(socket);
 }
 
 bool LearnerClient::CheckNet(std::uint64_t fingerprint, std::size_t floats) {

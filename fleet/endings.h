@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <iterator>
 #include <optional>
@@ -49,13 +50,19 @@ inline LearnerEnding ClassifyLearner(const ChildExit& exit, const RunPoint& run)
 
 enum class ActorEnding : std::uint8_t {
   kExpected,  // the run ends, or the learner has sent it home
-  kMistake,   // exit status 2 before the slot has worked: the operator's mistake
+  kMistake,   // exit status 2, or no start, before the slot has worked: the operator's mistake
   kLeft,      // in order; the learner may be about to report the end
   kDied,
 };
+// Whether the file is nothing that can be run. Memory for a process may be there later.
+inline bool IsNoProgram(const ChildExit& exit) {
+  return exit.how == ChildExit::How::kNotStarted &&
+         (exit.code == ENOENT || exit.code == ENOEXEC || exit.code == EACCES);
+}
 inline ActorEnding ClassifyActor(const ChildExit& exit, const RunPoint& run) {
   if (run.ending || run.dismissed) return ActorEnding::kExpected;
-  if (Exited(exit, kExitUserError) && !run.worked) return ActorEnding::kMistake;
+  const bool mistake = Exited(exit, kExitUserError) || IsNoProgram(exit);
+  if (mistake && !run.worked) return ActorEnding::kMistake;
   return Exited(exit, kExitDone) ? ActorEnding::kLeft : ActorEnding::kDied;
 }
 

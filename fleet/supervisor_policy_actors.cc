@@ -62,7 +62,9 @@ Actions SupervisorPolicy::OnActorExit(std::int64_t now_ms, int slot, int pid, co
       MaybeFinish(out);
       break;
     case ActorEnding::kMistake:
-      Add(out, LogLevel::kError, "{}: its message is above, the run ends", who);
+      Add(out, LogLevel::kError, "{}{}, the run ends", who,
+          IsNoProgram(exit) ? "; the first line of a script names an interpreter that is there"
+                            : ": its message is above");
       BeginEnding(now_ms, kExitUserError, out, reason.empty() ? who : reason);
       break;
     case ActorEnding::kLeft:

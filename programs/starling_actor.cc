@@ -59,14 +59,18 @@ CLI::Validator EnvsCheck() {
 // line, else actors.command of the run directory, if it is there. Empty: this is an actor of ours,
 // or the learner will say that it is none.
 std::vector<std::string> OwnProgram(const Options& options) {
+  const fs::path run_dir = options.place.run_dir, file = options.place.endpoint_file;
   if (!options.program.empty() || !options.place.endpoint.empty()) return options.program;
-  const fs::path dir = options.place.run_dir.empty()
-                           ? fs::path(options.place.endpoint_file).parent_path()
-                           : fs::path(options.place.run_dir);
-  std::error_code ignored;
-  const fs::path config = dir / "config.toml";
-  return fs::exists(config, ignored) ? LoadConfig(config).actors.command
-                                     : std::vector<std::string>();
+  if (run_dir.empty() && file.filename() != "endpoint") return {};
+  try {
+    const fs::path config = (run_dir.empty() ? file.parent_path() : run_dir) / "config.toml";
+    std::error_code ignored;
+    if (!fs::exists(config, ignored)) return {};
+    return LoadConfig(config).actors.command;
+  } catch (const UserError&) {
+    if (run_dir.empty()) return {};  // it need not be a run's
+    throw;
+  }
 }
 
 // Becomes the program, which is told this actor's place. Throws UserError if it cannot be run.

@@ -18,6 +18,6 @@ from .training import Evaluation, Point, Sweep, configs, evaluate, sweep, train
 
 __all__ = [
     "Array", "Error", "Evaluation", "Grant", "Mistake", "Point", "Policy", "Run", "RunOver", "Seat",
-    "Spaces", "Sweep", "Weights", "configs", "evaluate", "join", "load_weights", "save_weights", "sweep", "train",
-    "version",
+    "Spaces", "Sweep", "Weights", "configs", "evaluate", "join", "load_weights", "save_weights",
+    "sweep", "train", "version",
 ]

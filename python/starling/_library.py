@@ -172,7 +172,10 @@ def check(status: int) -> int:
 
 def integer(name: str, value: int, low: int, high: int) -> int:
     """Returns `value` if it is in [low, high]: ctypes would cut off what does not fit."""
-    number = operator.index(value)
+    try:
+        number = operator.index(value)
+    except TypeError as error:
+        raise Mistake(f"{name} is {value!r}: it is a whole number from {low} to {high}") from error
     if not low <= number <= high:
         raise Mistake(f"{name} is {value}: it is from {low} to {high}")
     return number

@@ -62,11 +62,11 @@ class Seat(_library.Handle):
         self._handle = c.c_void_p()
         self._library = _library.seats()
         options = _library.SeatOptions(
-            secret=None if secret is None else os.fsencode(secret),
-            learner_key=None if learner_key is None else os.fsencode(learner_key),
-            connect_timeout=0 if connect_timeout is None else max(connect_timeout, 1e-3),
+            secret=None if secret is None else _path("secret", secret),
+            learner_key=None if learner_key is None else _path("learner_key", learner_key),
+            connect_timeout=0 if connect_timeout is None else _positive(connect_timeout),
             slot=0 if slot is None else integer("slot", slot, 0, 65_535) + 1)
-        where = None if place is None else os.fsencode(place)
+        where = None if place is None else _path("run", place)
         check(self._library.starling_seat_open(where, options, c.byref(self._handle)))
         if self._wait(self._library.starling_seat_join) == OVER:
             self.close()
@@ -145,10 +145,10 @@ class Seat(_library.Handle):
             return False
         flat, views = space
         self._fill(views, gradient)
-        count = len(episodes)
-        returns = (c.c_double * count)(*(float(one[0]) for one in episodes))
-        lengths = (c.c_uint64 * count)(
-            *(integer("the length of an episode", one[1], 0, 2**53) for one in episodes))
+        ended = _pairs(episodes)
+        count = len(ended)
+        returns = (c.c_double * count)(*(one[0] for one in ended))
+        lengths = (c.c_uint64 * count)(*(one[1] for one in ended))
         raw = _library.PushStruct(samples=integer("samples", samples, 1, 10**6), episodes=count,
                                   returns=returns, lengths=lengths, policy_loss=policy_loss,
                                   value_loss=value_loss, entropy=entropy)
@@ -211,6 +211,9 @@ class Seat(_library.Handle):
 
     def _fill(self, views: dict[str, np.ndarray], gradient: Any) -> None:
         if not isinstance(gradient, Mapping):
+            if not isinstance(gradient, Sequence):
+                raise Mistake(f"the gradient is {type(gradient).__name__}: it is a dict of arrays by "
+                              "name, or a list of them in the order of the net")
             if len(gradient) != len(views):
                 raise Mistake(f"the gradient has {len(gradient)} arrays, the net {len(views)}")
             gradient = dict(zip(views, gradient))
@@ -229,6 +232,29 @@ class Seat(_library.Handle):
                 raise Mistake(f"gradient of {name}: its type is {one.dtype}, not float32")
             if one is not view:  # as those of space() are
                 np.copyto(view, one)
+
+
+def _positive(seconds: float) -> float:
+    if not isinstance(seconds, (int, float)) or not 0 < seconds <= 86_400:
+        raise Mistake(f"connect_timeout is {seconds!r}: seconds, from 0.001 to 86,400")
+    return max(float(seconds), 1e-3)
+
+
+def _path(name: str, path: str | os.PathLike[str]) -> bytes:
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        raise Mistake(f"{name} is {type(path).__name__}, not a path")
+    text = os.fsencode(path)
+    if b"\0" in text:
+        raise Mistake(f"{name} has a zero byte in it")
+    return text
+
+
+def _pairs(episodes: Any) -> list[tuple[float, int]]:
+    try:
+        pairs = [(float(one), length) for one, length in episodes]
+    except (TypeError, ValueError) as error:
+        raise Mistake("episodes are (return, length) each") from error
+    return [(one, integer("the length of an episode", length, 0, 2**53)) for one, length in pairs]
 
 
 def join(run: Any = None, **options: Any) -> Seat:

@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from ._library import Error, Mistake
 from .runs import Run
 
 _DONE, _MISTAKE, _INTERRUPTED = 0, 2, 130  # exit statuses (core/error.h)
+_LOGGED = re.compile(r"\d\d:\d\d:\d\d\.\d{3} (info|warn)")  # a line that is no message of a mistake
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +85,7 @@ def train(config: str | os.PathLike[str] | None = None, *,
 
     Returns the run. Raises Mistake if something is wrong with what is given, Error if it failed.
     """
-    words = ["train"]
+    words = ["train", "--progress", "lines" if progress is True else "none", *_set(overrides)]
     if (config is None) == (resume is None):
         raise Mistake("give a config, or a run to resume")
     if resume is not None and run_dir is not None:
@@ -97,7 +99,6 @@ def train(config: str | os.PathLike[str] | None = None, *,
         words += [str(file), "--run-dir", str(run_dir)]
     if init_from is not None:
         words += ["--init-from", str(getattr(init_from, "path", init_from))]
-    words += ["--progress", "lines" if progress is True else "none", *_set(overrides)]
     follower = _Follower(run_dir / "metrics.jsonl", progress) if callable(progress) else None
     _call(words, show=progress is True, run_dir=run_dir, follower=follower)
     return Run(run_dir)
@@ -137,13 +138,13 @@ def _config_file(config: Any) -> Path:
 def _free_dir(file: Path, overrides: Mapping[str, Any] | None) -> Path:
     """Where `starling train` would put the run: run.dir, or runs/NAME, numbered if it is taken."""
     try:
-        run = tomllib.loads(file.read_text()).get("run", {})
-    except (OSError, ValueError):
+        run = dict(tomllib.loads(file.read_text()).get("run", {}))
+    except (OSError, ValueError, TypeError):
         run = {}  # starling says what is wrong with the file
     own = {key: value for key, value in run.items() if key in ("dir", "name") and value}
     own |= {key: value for key in ("dir", "name") if (value := (overrides or {}).get(f"run.{key}"))}
     if "dir" in own:
-        return Path(own["dir"])
+        return Path(str(own["dir"]))
     first = path = Path("runs") / str(own.get("name", file.stem))
     number = 1
     while path.exists() and (not path.is_dir() or any(path.iterdir())):
@@ -153,6 +154,8 @@ def _free_dir(file: Path, overrides: Mapping[str, Any] | None) -> Path:
 
 
 def _set(overrides: Mapping[str, Any] | None) -> list[str]:
+    if not isinstance(overrides, (Mapping, type(None))):
+        raise Mistake(f"overrides is {type(overrides).__name__}: it is {{\"section.key\": value}}")
     words = []
     for key, value in (overrides or {}).items():
         words += ["--set", f"{key}={_toml(key, value)}"]
@@ -209,9 +212,11 @@ def _call(words: list[str], show: bool = False, run_dir: Path | None = None,
     sys.stderr if `show`. Raises what its exit status says."""
     environment = {**os.environ, "STARLING_PARENT": str(os.getpid())}
     environment.setdefault("STARLING_PYTHON", sys.executable)
-    # "python" in actors.command is this one.
-    environment["PATH"] = os.pathsep.join(
-        [os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)])
+    here = Path(sys.executable).parent
+    if sys.prefix != sys.base_prefix and (here / "python").exists():
+        # "python" in actors.command is this one, although nobody has activated its environment.
+        environment["PATH"] = f"{here}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    before = _summary_of(run_dir)
     # In a session of its own: a Ctrl-C reaches this process alone, which passes it on.
     process = subprocess.Popen([str(_library.program()), *words], stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -230,7 +235,7 @@ def _call(words: list[str], show: bool = False, run_dir: Path | None = None,
         raise
     out.join()
     errors.join()
-    _raise_for(process.returncode, words[0], list(errors.lines), run_dir)
+    _raise_for(process.returncode, words[0], list(errors.lines), before, _summary_of(run_dir))
     return "\n".join(out.lines)
 
 
@@ -262,25 +267,28 @@ def _stop(process: subprocess.Popen[str]) -> None:
             process.send_signal(signal.SIGINT)
 
 
-def _raise_for(status: int, command: str, lines: list[str], run_dir: Path | None) -> None:
+def _raise_for(status: int, command: str, lines: list[str], before: str, after: str) -> None:
+    """before, after: the summary of the run when the program began, and when it ended."""
     if status == _DONE:
         return
-    said = [line for line in lines if line]
+    said = [line for line in lines if line and not _LOGGED.match(line)]
+    why = json.loads(after).get("error") if after not in ("", before) else None
     if status == _INTERRUPTED:  # not by a Ctrl-C here, which is raised where it comes
         error = Error(f"starling {command} was told to stop from elsewhere")
     elif status == _MISTAKE:  # its message may have several lines
-        error = Mistake(_why(run_dir) or "\n".join(said) or f"starling {command}: a mistake")
+        error = Mistake(why or "\n".join(said) or f"starling {command}: a mistake")
     else:
-        error = Error(_why(run_dir) or (said or [f"starling {command} ended with exit status {status}"])[-1])
+        said = said or lines or [f"starling {command} ended with exit status {status}"]
+        error = Error(why or said[-1])
     error.log = "\n".join(lines)
     raise error
 
 
-def _why(run_dir: Path | None) -> str:
-    """The reason of a run that failed, as its summary has it."""
+def _summary_of(run_dir: Path | None) -> str:
+    """The text of summary.json; "" without one."""
     if run_dir is None or not (run_dir / "summary.json").exists():
         return ""
-    return json.loads((run_dir / "summary.json").read_text()).get("error") or ""
+    return (run_dir / "summary.json").read_text()
 
 
 def _read_sweep(grid: Path) -> Sweep:

@@ -3,6 +3,7 @@ import importlib.util
 import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -83,9 +84,9 @@ class SeatTest(unittest.TestCase):
             import json
             seat.next(), seat.weights()
             good, said = gradient(seat.weights()), []
-            def refused(bad, samples=64):
+            def refused(bad, samples=64, **more):
                 try:
-                    seat.push(bad, samples=samples)
+                    seat.push(bad, samples=samples, **more)
                     said.append("nothing")
                 except starling.Mistake as error:
                     said.append(str(error))
@@ -96,6 +97,9 @@ class SeatTest(unittest.TestCase):
             refused({**good, "more": good["slope"]})
             refused([good["slope"]])
             refused(good, samples=0)
+            refused(good, samples=2.5)
+            refused(None)
+            refused(good, episodes=[3])
             assert seat.push(good, samples=64)
             refused(good)
             for grant in seat:
@@ -110,7 +114,8 @@ class SeatTest(unittest.TestCase):
                 "gradient of slope: its type is float64, not float32",
                 "gradient of slope: number 1 of 2 is nan", "the gradient lacks offset",
                 "gradient of more: the net has no such tensor",
-                "the gradient has 1 arrays, the net 2", "samples is 0", "there is no grant for it"),
+                "the gradient has 1 arrays, the net 2", "samples is 0", "samples is 2.5",
+                "the gradient is NoneType", "episodes are", "there is no grant for it"),
                                strict=True):
             self.assertIn(wanted, got)
         self.assertEqual(run.summary["gradients"]["dropped"], {})
@@ -144,6 +149,18 @@ class SeatTest(unittest.TestCase):
             with self.assertRaisesRegex(starling.Error, "no learner within 0.04 s"):
                 starling.join()
 
+    def test_joining_with_mistakes(self):
+        for place, options, said in ((5, {}, "run is int, not a path"),
+                                     ("a\0b", {}, "run has a zero byte"),
+                                     (self.folder, {"secret": 7}, "secret is int"),
+                                     (self.folder, {"connect_timeout": -1}, "connect_timeout is -1"),
+                                     (self.folder, {"slot": 1.5}, "slot is 1.5")):
+            with self.assertRaisesRegex(starling.Mistake, said):
+                starling.join(place, **options)
+        (self.folder / "endpoint").write_text("http://x")
+        with self.assertRaisesRegex(starling.Mistake, "http://x"):
+            starling.join(self.folder / "endpoint")
+
     def test_a_run_that_is_just_over(self):
         with mock.patch.object(starling.Seat, "_wait", return_value=OVER):
             with self.assertRaisesRegex(starling.RunOver, "the run was over when"):
@@ -157,11 +174,21 @@ class SeatTest(unittest.TestCase):
         self.assertEqual(list(loaded), ["a", "b"])
         np.testing.assert_array_equal(loaded["a"], weights["a"])
         self.assertEqual(loaded["b"].shape, ())
-        with self.assertRaisesRegex(starling.Mistake, "w is float64, not float32"):
-            starling.save_weights(path, {"w": np.zeros(1)})
-        path.write_text("no net")
-        with self.assertRaisesRegex(starling.Mistake, "no safetensors file"):
-            starling.load_weights(path)
+        one = np.ones(1, np.float32)
+        for tensors, said in (({"w": np.zeros(1)}, "w is float64, not float32"),
+                              ({}, "a tensor at least"), ({"w": one[:0]}, "w has no numbers"),
+                              ({"w": one / 0 * np.float32(0)}, "w has numbers that are not finite"),
+                              ({1: one}, "1 is no name"), ({"optimizer.w": one}, "is no name"),
+                              ({"__metadata__": one}, "is no name")):
+            with self.assertRaisesRegex(starling.Mistake, said), np.errstate(all="ignore"):
+                starling.save_weights(path, tensors)
+        self.assertEqual(list(starling.load_weights(path)), ["a", "b"])  # what was there stays
+        self.assertEqual(list(self.folder.glob("*partial*")), [])
+        entry = {"dtype": "F32", "shape": [2], "data_offsets": [-8, 0]}
+        for header in ("5", "null", "[" * 100_000, json.dumps({"w": entry})):
+            path.write_bytes(struct.pack("<Q", len(header)) + header.encode())
+            with self.assertRaisesRegex(starling.Mistake, "no safetensors file"):
+                starling.load_weights(path)
 
 
 class Tensor:

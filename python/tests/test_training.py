@@ -81,6 +81,11 @@ class TrainingTest(unittest.TestCase):
                             (dict(init_from="/nowhere"), "neither a run directory nor a checkpoint")):
             with self.assertRaisesRegex(starling.Mistake, said):
                 self.train(**given)
+        with self.assertRaisesRegex(starling.Mistake, "overrides is list"):
+            starling.train("catch.toml", overrides=["run.steps=1"])
+        Path("odd.toml").write_text("run = 3")
+        with self.assertRaisesRegex(starling.Mistake, "odd.toml"):
+            starling.train("odd.toml")
         with self.assertRaisesRegex(starling.Mistake, "give a config, or a run"):
             starling.train()
         with self.assertRaisesRegex(starling.Mistake, "nowhere.toml"):
@@ -91,6 +96,15 @@ class TrainingTest(unittest.TestCase):
             starling.train(resume="runs", run_dir="elsewhere")
         with self.assertRaisesRegex(starling.Mistake, "neither a run directory"):
             starling.evaluate("nowhere")
+
+    def test_a_mistake_is_of_this_call_and_not_of_an_earlier_one(self):
+        run = self.train()
+        summary = run.path / "summary.json"
+        summary.write_text(summary.read_text().replace('"error": null', '"error": "an old one"'))
+        for given, said in ((dict(config="catch.toml", run_dir=run.path), "is not empty"),
+                            (dict(resume=run, overrides={"no.such": 1}), "unknown section")):
+            with self.assertRaisesRegex(starling.Mistake, said):
+                starling.train(progress=False, **given)
 
     def test_it_ends_in_order_with_what_interrupts_it(self):
         endless = {"run.steps": 10**12, "actors.count": 1, "run.metrics_s": 0.2}

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <fstream>
 #include <limits>
 
 #include "tests/actors/scripted_learner.h"
@@ -124,6 +125,13 @@ TEST_F(SeatMistakeTest, NoLearnerAtAll) {
     EXPECT_EQ(starling_seat_join(seat.get(), kPatienceS), STARLING_FAILED);
     EXPECT_THAT(starling_error(), HasSubstr("no learner within 0.05 s at " + dir_.path().string()));
   }
+}
+
+// Closing it crashed.
+TEST_F(SeatMistakeTest, AnEndpointThatIsNone) {
+  std::ofstream(dir_ / "endpoint") << "http://x\n";
+  const SeatHandle seat = Open((dir_ / "endpoint").string());
+  ExpectMistake(starling_seat_join(seat.get(), kPatienceS), "http://x");
 }
 
 // Also a program that never waits.

@@ -52,7 +52,11 @@ TEST(Endings, OfAnActor) {
   EXPECT_EQ(ClassifyActor(kInOrder, kRunning), ActorEnding::kLeft);
   EXPECT_EQ(ClassifyActor(kFailed, kRunning), ActorEnding::kDied);
   EXPECT_EQ(ClassifyActor(kKilled, kRunning), ActorEnding::kDied);
-  EXPECT_EQ(ClassifyActor(kNotStarted, kRunning), ActorEnding::kDied);
+  for (const int error : {ENOENT, ENOEXEC, EACCES}) {
+    EXPECT_EQ(ClassifyActor({ChildExit::How::kNotStarted, error}, kRunning), ActorEnding::kMistake);
+    EXPECT_EQ(ClassifyActor({ChildExit::How::kNotStarted, error}, kWorked), ActorEnding::kDied);
+  }
+  EXPECT_EQ(ClassifyActor({ChildExit::How::kNotStarted, ENOMEM}, kRunning), ActorEnding::kDied);
   EXPECT_EQ(ClassifyActor(kMistake, kRunning), ActorEnding::kMistake);
   EXPECT_EQ(ClassifyActor(kMistake, kWorked), ActorEnding::kDied);
   for (const ChildExit& exit : {kInOrder, kFailed, kMistake, kKilled}) {
