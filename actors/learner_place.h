@@ -1,5 +1,5 @@
-// The place of a learner: a run directory of this host, an endpoint, or a file with an endpoint; and
-// the keys for it.
+// The place of a learner: a run directory of this host, an endpoint, or a file with an endpoint;
+// and the keys for it.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// A program of the user's that computes the gradients of an external net (actors.command): how it
-// is started, and how it is told its place, by variables of its environment (STARLING_RUN_DIR, ...).
+// A program of the user's that computes the gradients of an external net (actors.command): its
+// start, and the variables of its environment (STARLING_RUN_DIR and others) that name its learner.
 #pragma once
 
 #include <cstdint>

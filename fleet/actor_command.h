@@ -11,7 +11,7 @@ namespace starling::fleet {
 // Throws UserError if the net is external, and actors.command names no program to start.
 void CheckOwnActor(const Config& config);
 
-// The process of the actor in `slot`. A program of the user's is not told its parent.
+// The process of the actor in `slot`.
 ChildSpec ActorSpecOf(const SupervisorOptions& options, int slot);
 
 }  // namespace starling::fleet

@@ -28,7 +28,7 @@ struct SupervisorOptions {
   std::filesystem::path actor_program;
   std::filesystem::path redo_program;        // `starling`: it has the command replay
   std::vector<std::string> actor_arguments;  // besides --run-dir, --slot and --parent
-  // A program of the user's instead (actors.command), and what it is told besides run and slot.
+  // Instead of actor_program: actors.command, and the place of its learner, but for run and slot.
   std::vector<std::string> own_actor{};
   actors::ToldPlace own_actor_place{};
   double redo_s = 30;   // checkpoint.redo_s

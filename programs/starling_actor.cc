@@ -73,8 +73,9 @@ std::vector<std::string> OwnProgram(const Options& options) {
   }
 }
 
-// Becomes the program, which is told this actor's place. Throws UserError if it cannot be run.
-[[noreturn]] void Become(const std::vector<std::string>& program, const Options& options) {
+// Replaces this process by the program, and names the learner to it. Throws UserError if it cannot
+// be run.
+[[noreturn]] void RunInstead(const std::vector<std::string>& program, const Options& options) {
   if (options.own.envs > 0 || options.own.backend || !options.overrides.empty()) {
     throw UserError(fmt::format(
         "this actor is {}, a program of an external net, which knows nothing of --backend, --envs "
@@ -93,7 +94,7 @@ int Run(const Options& options) {
   KeepFreedMemory();
   InitLog(options.slot < 0 ? "actor" : "actor " + std::to_string(options.slot));
   const std::vector<std::string> program = OwnProgram(options);
-  if (!program.empty()) Become(program, options);
+  if (!program.empty()) RunInstead(program, options);
   actors::ClientOptions client{.find_endpoint = actors::EndpointFinder(options.place),
                                .find_keys = actors::KeysFinder(options.place),
                                .slot = options.slot,

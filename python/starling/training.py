@@ -214,7 +214,7 @@ def _call(words: list[str], show: bool = False, run_dir: Path | None = None,
     environment.setdefault("STARLING_PYTHON", sys.executable)
     here = Path(sys.executable).parent
     if sys.prefix != sys.base_prefix and (here / "python").exists():
-        # "python" in actors.command is this one, although nobody has activated its environment.
+        # So "python" in actors.command is this one, also in an environment that is not activated.
         environment["PATH"] = f"{here}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     before = _summary_of(run_dir)
     # In a session of its own: a Ctrl-C reaches this process alone, which passes it on.

@@ -182,7 +182,7 @@ class SeatTest(unittest.TestCase):
                               ({"__metadata__": one}, "is no name")):
             with self.assertRaisesRegex(starling.Mistake, said), np.errstate(all="ignore"):
                 starling.save_weights(path, tensors)
-        self.assertEqual(list(starling.load_weights(path)), ["a", "b"])  # what was there stays
+        self.assertEqual(list(starling.load_weights(path)), ["a", "b"])  # the earlier file
         self.assertEqual(list(self.folder.glob("*partial*")), [])
         entry = {"dtype": "F32", "shape": [2], "data_offsets": [-8, 0]}
         for header in ("5", "null", "[" * 100_000, json.dumps({"w": entry})):

@@ -126,7 +126,7 @@ class TrainingTest(unittest.TestCase):
 
     def stop_child(self):
         children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-        for child in children:  # none is left when it tells of its last steps
+        for child in children:  # none, once the run has ended
             os.kill(int(child), signal.SIGTERM)
 
     def test_it_does_not_outlive_its_python(self):

@@ -1,4 +1,4 @@
-// How a program of the user's is started and told its place.
+// The process of a program of the user's, and the variables that name its learner.
 #include "actors/own_program.h"
 
 #include <gmock/gmock.h>
