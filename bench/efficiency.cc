@@ -14,8 +14,8 @@
 #include "core/check.h"
 #include "core/config/config.h"
 #include "core/text.h"
-#include "tools/report/plot.h"
-#include "tools/report/style.h"
+#include "monitor/svg/plot.h"
+#include "monitor/svg/style.h"
 
 namespace starling::bench {
 namespace {
@@ -172,21 +172,21 @@ std::string DrawEfficiency(const PacedRuns& runs) {
   const double jitter = std::ranges::max(runs.points, {}, [](const auto& point) {
                           return point.way.jitter;
                         }).way.jitter;
-  report::Plot plot{.x_label = fmt::format("actors at {} ms a step ± {:.0f} % an unroll",
-                                           runs.step_ms, 100 * jitter),
-                    .y_label = "steps per second",
-                    .from_zero = true};
+  monitor::Plot plot{.x_label = fmt::format("actors at {} ms a step ± {:.0f} % an unroll",
+                                            runs.step_ms, 100 * jitter),
+                     .y_label = "steps per second",
+                     .from_zero = true};
   plot.curves = {{.style = kIdealStyle,
                   .samples = {{0, 0}, {most, most * IdealRate(runs)}},
                   .title = "ideal: no time but the envs'"}};
   for (std::size_t dashes = 0; const char* wire : {"ipc", "tcp"}) {
     for (std::size_t style = 0;
          const std::uint64_t bound : {kUnbounded, std::uint64_t{4}, std::uint64_t{0}}) {
-      report::Curve& curve = plot.curves.emplace_back(
-          report::Curve{.style = style++ + report::kColors * dashes,
-                        .samples = {},
-                        .title = fmt::format("{}, {}", wire, BoundName(bound)),
-                        .dots = true});
+      monitor::Curve& curve = plot.curves.emplace_back(
+          monitor::Curve{.style = style++ + monitor::kColors * dashes,
+                         .samples = {},
+                         .title = fmt::format("{}, {}", wire, BoundName(bound)),
+                         .dots = true});
       for (const PacedPoint& point : runs.points) {
         if (point.way != PacedWay{wire, jitter, bound}) continue;
         curve.samples.push_back({static_cast<double>(point.actors), point.rate});
@@ -196,20 +196,20 @@ std::string DrawEfficiency(const PacedRuns& runs) {
   }
   // 2. The legend, where a drawing of growing rates is empty.
   std::string legend;
-  for (int y = 24; const report::Curve& curve : plot.curves) {
+  for (int y = 24; const monitor::Curve& curve : plot.curves) {
     legend += fmt::format(
         "<path d=\"M70 {0}h26\" class=\"line {1}\"/><text x=\"102\" y=\"{2}\">{3}</text>\n", y,
-        report::GroupClass(curve.style), y + 4, curve.title);
+        monitor::GroupClass(curve.style), y + 4, curve.title);
     y += 18;
   }
   // 3. A file of its own, in the style of reports.
-  const std::string svg = report::DrawPlot(plot);
+  const std::string svg = monitor::DrawPlot(plot);
   constexpr std::string_view kOpening = "<svg ", kEnd = "</svg>";
   CHECK(svg.starts_with(kOpening) && svg.find(kEnd) != std::string::npos);
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" {}<style>{}svg {{ width: 840px; background: "
       "var(--page); }}</style>\n{}</svg>\n",
-      svg.substr(kOpening.size(), svg.rfind(kEnd) - kOpening.size()), report::kReportStyle, legend);
+      svg.substr(kOpening.size(), svg.rfind(kEnd) - kOpening.size()), monitor::kPageStyle, legend);
 }
 
 Result MeasureEfficiency(const Site& site) {

@@ -201,8 +201,8 @@ TEST(ForeignNamespaces, AreNotThoseOfTheFolder) {
       {"core/config/config.h", "starling", false},
       {"core/log.h", "starling::config", false},
       {"learner/apply/lanes.cc", "starling::learner", false},
-      {"tools/report/plot.cc", "starling::report", false},
-      {"tools/report/plot.cc", "starling::tools", true},
+      {"tools/report/page.cc", "starling::report", false},
+      {"tools/report/page.cc", "starling::tools", true},
       {"wire/codec.cc", "starling", true},
       {"net/cuda/kernels.cu", "starling::cuda", false},
   };

@@ -2,8 +2,9 @@
 #include <cmath>
 
 #include "core/check.h"
+#include "monitor/svg/plot.h"
 #include "results/statistics.h"
-#include "tools/report/plot.h"
+#include "tools/report/curves.h"
 
 namespace starling::report {
 namespace {

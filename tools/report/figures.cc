@@ -3,12 +3,20 @@
 #include <algorithm>
 #include <functional>
 
-#include "tools/report/html.h"
-#include "tools/report/plot.h"
+#include "monitor/svg/html.h"
+#include "monitor/svg/plot.h"
+#include "tools/report/curves.h"
 #include "tools/report/sections.h"
 
 namespace starling::report {
 namespace {
+
+using monitor::Curve;
+using monitor::DrawPlot;
+using monitor::Figure;
+using monitor::HtmlEscaped;
+using monitor::Plot;
+using monitor::ShareScale;
 
 // A quantity of a run, and its names in a figure.
 struct Quantity {
@@ -83,7 +91,7 @@ std::string RowsOfEnvs(const std::vector<Quantity>& quantities, const std::vecto
         if (!quantity.of_env || groups[g].Env() == env) members.push_back(g);
       }
       const bool named = quantity.of_env && envs.size() > 1;
-      figures += Figure((named ? Escaped(env) + ": " : "") + quantity.caption,
+      figures += Figure((named ? HtmlEscaped(env) + ": " : "") + quantity.caption,
                         DrawPlot(PlotOf(quantity, groups, members, /*small=*/false)));
     }
     if (!figures.empty()) rows += "<div class=\"figures\">\n" + figures + "</div>\n";
@@ -105,7 +113,7 @@ std::string SmallFigures(const Quantity& quantity, const std::vector<Group>& gro
   if (!quantity.of_env || !grid.rows_are_envs()) ShareScale(plots);
   std::string figures;
   for (std::size_t row = 0; row < plots.size(); ++row) {
-    figures += Figure(Escaped(grid.RowName(row)), DrawPlot(plots[row]));
+    figures += Figure(HtmlEscaped(grid.RowName(row)), DrawPlot(plots[row]));
   }
   return "<h3>" + quantity.caption + "</h3>\n<div class=\"multiples\">\n" + figures + "</div>\n";
 }
@@ -114,7 +122,7 @@ std::string SmallFigures(const Quantity& quantity, const std::vector<Group>& gro
 std::string Legend(const std::vector<Group>& groups, const FacetGrid* grid) {
   std::string items;
   const auto add = [&](std::size_t style, const std::string& name) {
-    items += fmt::format("<li>{}{}</li>\n", Chip(style), Escaped(name));
+    items += fmt::format("<li>{}{}</li>\n", Chip(style), HtmlEscaped(name));
   };
   if (grid == nullptr) {
     for (const Group& group : groups) add(group.style, group.label);

@@ -5,12 +5,17 @@
 #include <functional>
 
 #include "core/text.h"
-#include "tools/report/html.h"
-#include "tools/report/plot.h"
+#include "monitor/svg/html.h"
+#include "monitor/svg/plot.h"
 #include "tools/report/sections.h"
 
 namespace starling::report {
 namespace {
+
+using monitor::Cell;
+using monitor::Extent;
+using monitor::Figure;
+using monitor::HtmlEscaped;
 
 constexpr double kFarApart = 20;  // largest over least
 
@@ -19,8 +24,8 @@ std::string DrawCell(const HeatCell& cell, const HeatScale& scale) {
   const std::string how =
       cell.value ? fmt::format("h{}", HeatOf(*cell.value, scale)) : std::string("never");
   const std::string note =
-      cell.note.empty() ? "" : fmt::format("<small>{}</small>", Escaped(cell.note));
-  return Cell(Escaped(cell.text) + note, how.c_str());
+      cell.note.empty() ? "" : fmt::format("<small>{}</small>", HtmlEscaped(cell.note));
+  return Cell(HtmlEscaped(cell.text) + note, how.c_str());
 }
 
 std::vector<HeatCell> AllOf(const HeatMap& map) {
@@ -31,7 +36,7 @@ std::vector<HeatCell> AllOf(const HeatMap& map) {
 
 // Returns the text of the cell with this value.
 std::string TextOf(double value, const std::vector<HeatCell>& cells) {
-  return Escaped(std::ranges::find(cells, std::optional(value), &HeatCell::value)->text);
+  return HtmlEscaped(std::ranges::find(cells, std::optional(value), &HeatCell::value)->text);
 }
 
 // The key to the colours: "8.31 [seven patches] 345".
@@ -124,14 +129,15 @@ std::size_t HeatOf(double value, const HeatScale& scale) {
 
 std::string DrawHeatMap(const HeatMap& map, const FacetGrid& grid) {
   // 1. The head names the columns.
-  std::string head = fmt::format("<th class=\"word\">{}</th>", Escaped(grid.RowKeyShort())), rows;
+  std::string head = fmt::format("<th class=\"word\">{}</th>", HtmlEscaped(grid.RowKeyShort())),
+              rows;
   for (const std::string& column : grid.columns)
-    head += "<th scope=\"col\">" + Escaped(column) + "</th>";
+    head += "<th scope=\"col\">" + HtmlEscaped(column) + "</th>";
   // 2. A row of cells for each row of the grid.
   const HeatScale of_all = ScaleOf(AllOf(map));
   for (std::size_t row = 0; row < grid.rows.size(); ++row) {
     const HeatScale scale = map.by_row ? ScaleOf(map.cells[row]) : of_all;
-    rows += "<tr><th>" + Escaped(grid.rows[row]) + "</th>";
+    rows += "<tr><th>" + HtmlEscaped(grid.rows[row]) + "</th>";
     for (const HeatCell& cell : map.cells[row]) rows += DrawCell(cell, scale);
     rows += "</tr>\n";
   }
@@ -140,7 +146,7 @@ std::string DrawHeatMap(const HeatMap& map, const FacetGrid& grid) {
       fmt::format("<div class=\"wide\"><table class=\"heat\">\n<thead><tr><th></th><th "
                   "colspan=\"{}\">{}</th></tr>\n<tr>{}</tr></thead>\n<tbody>\n{}</tbody></table>"
                   "</div>\n{}",
-                  grid.columns.size(), Escaped(grid.column_key), head, rows, Key(map)));
+                  grid.columns.size(), HtmlEscaped(grid.column_key), head, rows, Key(map)));
 }
 
 std::string HeatSection(const std::vector<Group>& groups, const FacetGrid* grid, Measure measure,
@@ -155,7 +161,7 @@ std::string HeatSection(const std::vector<Group>& groups, const FacetGrid* grid,
   const bool apart = grid->rows_are_envs();
   std::string maps;
   const auto add = [&](const std::string& caption, bool by_row, const CellOf& cell_of) {
-    maps += DrawHeatMap({Escaped(caption), CellsOf(*grid, cell_of), by_row}, *grid);
+    maps += DrawHeatMap({HtmlEscaped(caption), CellsOf(*grid, cell_of), by_row}, *grid);
   };
   if (const std::string scores = ScoresAsked(groups, targets); !scores.empty()) {
     add(fmt::format("seconds to a return of {}, median", scores), apart, [&](std::size_t g) {
@@ -175,7 +181,7 @@ std::string HeatSection(const std::vector<Group>& groups, const FacetGrid* grid,
   return fmt::format(
       "<h2>{} by {}</h2>\n<p class=\"faint\">Of finished runs. The stronger the colour, the larger "
       "the number.</p>\n<div class=\"figures\">\n{}</div>\n",
-      Escaped(grid->row_key), Escaped(grid->column_key), maps);
+      HtmlEscaped(grid->row_key), HtmlEscaped(grid->column_key), maps);
 }
 
 }  // namespace starling::report

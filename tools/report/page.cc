@@ -7,18 +7,24 @@
 #include <string_view>
 
 #include "core/text.h"
-#include "tools/report/html.h"
-#include "tools/report/plot.h"
+#include "monitor/svg/html.h"
+#include "monitor/svg/plot.h"
+#include "monitor/svg/style.h"
+#include "tools/report/notes.h"
 #include "tools/report/sections.h"
 #include "tools/report/style.h"
 
 namespace starling::report {
 namespace {
 
+using monitor::Folded;
+using monitor::HtmlEscaped;
+using monitor::kStyles;
+
 constexpr std::size_t kMaxRunsOpen = 20;  // a longer table of runs is folded
 
 std::string Paragraph(const std::string& text) {
-  return text.empty() ? "" : fmt::format("<p class=\"notice\">{}</p>\n", Escaped(text));
+  return text.empty() ? "" : fmt::format("<p class=\"notice\">{}</p>\n", HtmlEscaped(text));
 }
 
 // "1 damaged, 2 unfinished": the page says which runs its numbers leave out.
@@ -89,7 +95,7 @@ std::string Body(const Part& part, const Targets& targets) {
   const Measure measure = MeasureFor(runs);
   // 2. The head, with everything that limits the results.
   std::string body =
-      part.name.empty() ? "" : fmt::format("<h1 class=\"part\">{}</h1>\n", Escaped(part.name));
+      part.name.empty() ? "" : fmt::format("<h1 class=\"part\">{}</h1>\n", HtmlEscaped(part.name));
   body += fmt::format("<p class=\"faint\">Starling: {} in {}</p>\n", Plural(runs.size(), "run"),
                       Plural(groups.size(), "group"));
   body += Paragraph(NotFinished(runs)) + Paragraph(Simulated(runs)) + Paragraph(Repeated(runs)) +
@@ -140,7 +146,7 @@ std::string MakePage(const std::vector<Part>& parts, const std::string& title,
                      const std::string& notes, const Targets& targets) {
   // 1. Title, the operator's notes, and each part.
   const std::string envs = fmt::format("{}", fmt::join(EnvsOf(parts), ", "));
-  const std::string heading = Escaped(!title.empty() ? title : envs.empty() ? "runs" : envs);
+  const std::string heading = HtmlEscaped(!title.empty() ? title : envs.empty() ? "runs" : envs);
   std::string body = fmt::format("<h1>{}</h1>\n", heading);
   if (!notes.empty()) body += "<div class=\"notes\">\n" + NotesToHtml(notes) + "</div>\n";
   for (const Part& part : parts) body += Body(part, targets);
@@ -149,8 +155,8 @@ std::string MakePage(const std::vector<Part>& parts, const std::string& title,
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
       "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}"
-      "</title>\n<style>{}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
-      title.empty() ? "Starling: " + heading : heading, kReportStyle, body);
+      "</title>\n<style>{}{}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
+      title.empty() ? "Starling: " + heading : heading, monitor::kPageStyle, kReportStyle, body);
 }
 
 }  // namespace starling::report

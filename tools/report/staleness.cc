@@ -2,12 +2,16 @@
 #include <functional>
 
 #include "monitor/chart.h"
-#include "tools/report/html.h"
-#include "tools/report/plot.h"
+#include "monitor/svg/html.h"
+#include "monitor/svg/plot.h"
 #include "tools/report/sections.h"
 
 namespace starling::report {
 namespace {
+
+using monitor::DrawHistogram;
+using monitor::Figure;
+using monitor::HtmlEscaped;
 
 constexpr std::size_t kMaxBars = 25, kMinBars = 4;
 constexpr std::size_t kMaxInGrid = 48;  // thin bars: small bounds stay visible beside large ones
@@ -49,7 +53,7 @@ std::string InOneBlock(const std::vector<Group>& groups, const Draw& draw) {
 std::string InRows(const FacetGrid& grid, const Draw& draw) {
   std::string rows;
   for (std::size_t row = 0; row < grid.rows.size(); ++row) {
-    rows += "<h3>" + Escaped(grid.RowName(row)) + "</h3>\n<div class=\"tiny\">\n";
+    rows += "<h3>" + HtmlEscaped(grid.RowName(row)) + "</h3>\n<div class=\"tiny\">\n";
     for (std::size_t column = 0; column < grid.columns.size(); ++column) {
       const std::optional<std::size_t> group = grid.groups[row][column];
       if (group) rows += draw(*group, grid.ColumnName(column));
@@ -81,7 +85,7 @@ std::string StalenessSection(const std::vector<Group>& groups, const FacetGrid* 
   // 2. Draw each group.
   const auto draw = [&](std::size_t g, const std::string& caption) {
     const std::size_t style = groups[g].style;
-    return Figure(Chip(style) + Escaped(caption),
+    return Figure(Chip(style) + HtmlEscaped(caption),
                   DrawHistogram(binned(counts[g]), top, style, grid != nullptr));
   };
   return "<h2>Realised staleness</h2>\n<p class=\"faint\">How many updates came between the "

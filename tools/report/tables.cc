@@ -4,13 +4,19 @@
 #include <optional>
 
 #include "core/text.h"
+#include "monitor/svg/html.h"
+#include "monitor/svg/plot.h"
 #include "results/statistics.h"
-#include "tools/report/html.h"
-#include "tools/report/plot.h"
 #include "tools/report/sections.h"
 
 namespace starling::report {
 namespace {
+
+using monitor::Cell;
+using monitor::GroupClass;
+using monitor::Head;
+using monitor::HtmlEscaped;
+using monitor::Table;
 
 constexpr std::size_t kMaxAcross = 4;  // groups beside each other in a table
 
@@ -22,10 +28,10 @@ std::string Number(const std::optional<double>& value) {
 }
 
 std::string Code(const std::string& text) {
-  return text.empty() ? kNone : fmt::format("<code>{}</code>", Escaped(text));
+  return text.empty() ? kNone : fmt::format("<code>{}</code>", HtmlEscaped(text));
 }
 
-std::string Name(const Group& group) { return Chip(group.style) + Escaped(group.label); }
+std::string Name(const Group& group) { return Chip(group.style) + HtmlEscaped(group.label); }
 
 // The cell of a group that begins its row.
 std::string GroupCell(const Group& group) {
@@ -48,9 +54,9 @@ std::string RunRow(const results::LoadedRun& run, const std::vector<Group>& grou
   const auto& summary = run.summary;
   return "<tr>" + Cell(Code(run.dir.string()), "key") +
          Cell(group != nullptr ? Name(*group) : kNone, "key") +
-         Cell(seed.empty() ? kNone : Escaped(seed)) +
+         Cell(seed.empty() ? kNone : HtmlEscaped(seed)) +
          Cell(state + (run.simulated ? ", virtual time" : ""), ("word " + how).c_str()) +
-         Cell(Escaped(fmt::format("{}", fmt::join(run.problems, "; "))), "long") +
+         Cell(HtmlEscaped(fmt::format("{}", fmt::join(run.problems, "; "))), "long") +
          Cell(Rounded(run.steps())) + Cell(summary ? HumanTime(summary->seconds) : kNone) +
          Cell(summary ? Rounded(summary->steps_per_second) : kNone) +
          Cell(Number(ScoreOf(run, measure))) +
@@ -80,7 +86,7 @@ std::string ResultRow(const Group& group, const GroupNumbers& numbers, bool shor
                   ? results::Decimals(interval->low) + " to " + results::Decimals(interval->high)
                   : kNone) +
          returned(&results::Spread::median) + returned(&results::Spread::mean) +
-         Cell(rate ? Rounded(*rate) : kNone) + Cell(Escaped(limit), "long") + "</tr>\n";
+         Cell(rate ? Rounded(*rate) : kNone) + Cell(HtmlEscaped(limit), "long") + "</tr>\n";
 }
 
 std::string ToScoreRow(const Group& group, double score) {

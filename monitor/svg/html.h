@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-namespace starling::report {
+namespace starling::monitor {
 
 // Escapes text for HTML and for attributes in double quotes.
-std::string Escaped(const std::string& text);
+std::string HtmlEscaped(const std::string& text);
 
 // All other arguments are HTML already. `how` are classes, or "".
 std::string Cell(const std::string& html, const char* how = "");
@@ -21,9 +21,4 @@ std::string Figure(const std::string& caption, const std::string& drawing);
 // Hides `html` until a click on `title`.
 std::string Folded(const std::string& title, const std::string& html);
 
-// The operator's plain text as HTML, escaped. Empty lines separate paragraphs; a line that begins
-// with "# " or "## " is a heading, lines that begin with "- " are a list (further lines of an item
-// are indented); `within backquotes` is code.
-std::string NotesToHtml(const std::string& text);
-
-}  // namespace starling::report
+}  // namespace starling::monitor

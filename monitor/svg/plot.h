@@ -1,20 +1,16 @@
-// Curves of runs and groups (curves.cc), and figures of them as inline SVG (plot.cc). The figures
-// hold no colours but the classes of the style sheet (tools/report/style.h), which has colours for
-// light and for dark pages.
+// Figures as inline SVG: curves with bands, and histograms of staleness. They hold no colours but
+// the classes of the style sheet (monitor/svg/style.h), which has colours for light and for dark
+// pages.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "monitor/chart.h"
-#include "results/run_record.h"
 
-namespace starling::report {
-
-// ---- Curves: pure functions of the points in the files of runs
+namespace starling::monitor {
 
 struct Sample {
   double x = 0, y = 0;
@@ -22,31 +18,11 @@ struct Sample {
 };
 using Samples = std::vector<Sample>;  // x ascending
 
-// Mean return of the last 100 training episodes, by steps or seconds.
-Samples ReturnBySteps(const results::LoadedRun& run);
-Samples ReturnBySeconds(const results::LoadedRun& run);
-Samples EvaluationBySteps(const results::LoadedRun& run);
-// Steps per second by seconds. Divides the run's time into equal parts of about `window_s` (at
-// least one, at most as many as there are lines); a sample is the mean of a part, at its middle.
-Samples Throughput(const results::LoadedRun& run, double window_s);
-
-// Linear between neighbours, the first or last y outside. REQUIRES: `samples` is not empty.
-double At(const Samples& samples, double x);
-
-// Returns at most `most` samples, evenly spaced by index, with the first and the last. REQUIRES:
-// most >= 2.
-Samples Thinned(const Samples& samples, std::size_t most);
-
 // The interquartile mean over runs, with its 95 % interval.
 struct GroupCurve {
   Samples middle;
   std::vector<double> low, high;  // beside `middle`; empty for a single run
 };
-// At up to `points` places, evenly over the x that every run covers; empty if there are none.
-// `stratum` as in results/statistics.h.
-GroupCurve Across(const std::vector<Samples>& runs, std::size_t points, std::uint32_t stratum);
-
-// ---- Figures
 
 inline constexpr std::size_t kColors = 8, kDashes = 3, kStyles = kColors * kDashes;
 
@@ -99,7 +75,7 @@ void ShareScale(std::vector<Plot>& plots);
 
 // Draws shares; `top` is the largest on the axis. A sentence replaces an empty histogram. A `small`
 // one, of many beside each other, has no names of axes.
-std::string DrawHistogram(const monitor::StalenessBins& bins, double top, std::size_t style,
+std::string DrawHistogram(const StalenessBins& bins, double top, std::size_t style,
                           bool small = false);
 
-}  // namespace starling::report
+}  // namespace starling::monitor

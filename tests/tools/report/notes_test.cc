@@ -1,4 +1,4 @@
-#include "tools/report/html.h"
+#include "tools/report/notes.h"
 
 #include <gmock/gmock.h>
 

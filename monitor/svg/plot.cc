@@ -1,13 +1,13 @@
-#include "tools/report/plot.h"
+#include "monitor/svg/plot.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "core/text.h"
-#include "tools/report/html.h"
+#include "monitor/svg/html.h"
 
-namespace starling::report {
+namespace starling::monitor {
 namespace {
 
 constexpr double kTop = 10, kRight = 16, kDigit = 6.8;  // pixels of the drawing
@@ -20,7 +20,7 @@ constexpr Margins kNamed{32, 44}, kBare{12, 24};
 
 // Maps values to pixels.
 struct Frame {
-  monitor::Axis x, y;
+  Axis x, y;
   double width, height, left, below;
 
   double bottom() const { return height - below; }
@@ -33,8 +33,7 @@ struct Frame {
   }
 };
 
-Frame MakeFrame(monitor::Axis x, monitor::Axis y, double width, double height,
-                Margins margins = kNamed) {
+Frame MakeFrame(Axis x, Axis y, double width, double height, Margins margins = kNamed) {
   std::size_t longest = 1;
   for (const std::string& text : y.tick_text) longest = std::max(longest, text.size());
   const double left = margins.left + kDigit * static_cast<double>(longest);
@@ -48,7 +47,7 @@ std::string Open(const Frame& frame) {
 
 std::string Text(double x, double y, const char* how, const std::string& text) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", x, y, how,
-                     Escaped(text));
+                     HtmlEscaped(text));
 }
 
 std::string Line(double x1, double y1, double x2, double y2, const char* how) {
@@ -62,7 +61,7 @@ std::string Titles(const Frame& frame, const std::string& x_label, const std::st
   return Text((frame.left + frame.right()) / 2, frame.height - 6, "mid", x_label) +
          fmt::format(
              "<text transform=\"translate(13 {:.1f}) rotate(-90)\" class=\"mid\">{}</text>\n",
-             middle, Escaped(y_label));
+             middle, HtmlEscaped(y_label));
 }
 
 std::string GridY(const Frame& frame) {
@@ -121,7 +120,7 @@ std::string DrawCurve(const Frame& frame, const Curve& curve) {
       fmt::format("{} {}", kClass[static_cast<int>(curve.kind)], GroupClass(curve.style));
   std::string svg =
       fmt::format("<polyline class=\"{}\" points=\"{}\"><title>{}</title></polyline>\n", classes,
-                  Points(frame, curve.samples), Escaped(curve.title));
+                  Points(frame, curve.samples), HtmlEscaped(curve.title));
   // A single sample is no line.
   if (curve.dots || curve.samples.size() == 1) {
     for (const Sample& sample : curve.samples) {
@@ -133,11 +132,11 @@ std::string DrawCurve(const Frame& frame, const Curve& curve) {
 }
 
 std::string Empty(const std::string& sentence) {
-  return fmt::format("<p class=\"empty\">{}</p>\n", Escaped(sentence));
+  return fmt::format("<p class=\"empty\">{}</p>\n", HtmlEscaped(sentence));
 }
 
 // "4", "10–14", "24+".
-std::string BarName(const monitor::StalenessBins& bins, std::size_t bar) {
+std::string BarName(const StalenessBins& bins, std::size_t bar) {
   const auto& [bars, width, open] = bins;
   const std::size_t begin = bar * width;
   if (open && bar + 1 == bars.size()) return fmt::format("{}+", begin);
@@ -162,10 +161,8 @@ Frame FrameOf(const Plot& plot, Extents shown) {
   const double range = y.high - y.low;
   if (plot.from_zero || (y.low >= 0 && y.low < range / 2)) y.Add(0);  // 0 is a natural origin
   const double margin = 0.03 * (y.high - y.low);
-  const monitor::Axis across =
-      monitor::MakeAxis(std::min(x.low, 0.0), x.high, plot.small ? 4 : 6, false);
-  const monitor::Axis up =
-      monitor::MakeAxis(y.low == 0 ? 0 : y.low - margin, y.high + margin, 5, false);
+  const Axis across = MakeAxis(std::min(x.low, 0.0), x.high, plot.small ? 4 : 6, false);
+  const Axis up = MakeAxis(y.low == 0 ? 0 : y.low - margin, y.high + margin, 5, false);
   return plot.small ? MakeFrame(across, up, 380, 250) : MakeFrame(across, up, 560, 320);
 }
 
@@ -208,15 +205,14 @@ void ShareScale(std::vector<Plot>& plots) {
   for (Plot& plot : plots) plot.shown = all;
 }
 
-std::string DrawHistogram(const monitor::StalenessBins& bins, double top, std::size_t style,
-                          bool small) {
+std::string DrawHistogram(const StalenessBins& bins, double top, std::size_t style, bool small) {
   // 1. Axes; the middle of bar i is at x = i.
   const auto& [bars, width, open] = bins;
   if (bins.total() == 0) return Empty("no gradient was applied");
   const std::size_t last = bars.size() - 1, every = last / (small ? 4 : 8) + 1;
-  const monitor::Axis none{
+  const Axis none{
       .low = -0.5, .high = static_cast<double>(last) + 0.5, .ticks = {}, .tick_text = {}};
-  const monitor::Axis shares = monitor::MakeAxis(0, 100 * top, small ? 2 : 4, true);
+  const Axis shares = MakeAxis(0, 100 * top, small ? 2 : 4, true);
   const Frame frame =
       small ? MakeFrame(none, shares, 170, 120, kBare) : MakeFrame(none, shares, 270, 190);
   const double wide = frame.X(1) - frame.X(0);
@@ -245,4 +241,4 @@ std::string DrawHistogram(const monitor::StalenessBins& bins, double top, std::s
   return svg + "</svg>\n";
 }
 
-}  // namespace starling::report
+}  // namespace starling::monitor
