@@ -138,6 +138,17 @@ void WriteFileAtomically(const std::filesystem::path& path, std::string_view con
   WriteFileAtomically(path, std::span(&content, 1), mode);
 }
 
+void ReplaceFile(const std::filesystem::path& path, std::string_view content, unsigned mode) {
+  const std::filesystem::path temporary = TemporaryBeside(path);
+  FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  if (file.get() < 0) Fail(errno, "write", path);
+  Unlinker unlinker{temporary};
+  if (!WriteAll(file.get(), content)) Fail(errno, "write", path);
+  if (file.Close() != 0) Fail(errno, "write", path);
+  if (::rename(temporary.c_str(), path.c_str()) != 0) Fail(errno, "write", path);
+  unlinker.armed = false;
+}
+
 void CreateDirectories(const std::filesystem::path& directory) {
   const std::filesystem::path parent = DirectoryOf(directory);
   if (!std::filesystem::exists(parent)) CreateDirectories(parent);

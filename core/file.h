@@ -42,6 +42,10 @@ void WriteFileAtomically(const std::filesystem::path& path, std::span<const std:
 void WriteFileAtomically(const std::filesystem::path& path, std::string_view content,
                          unsigned mode = 0644);
 
+// The same for a file that need not outlast the machine: does not wait for the disk. Readers find
+// the old content or the new one.
+void ReplaceFile(const std::filesystem::path& path, std::string_view content, unsigned mode = 0644);
+
 // Throws UserError, which begins with `option` and the path, if no file can be made at `path`. For
 // the time before the work whose result would be lost.
 void CheckWritable(const std::string& option, const std::filesystem::path& path);

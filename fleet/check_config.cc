@@ -13,6 +13,7 @@
 #include "core/gpu.h"
 #include "core/process.h"
 #include "envs/registry.h"
+#include "monitor/http/gate.h"
 #include "monitor/http/status_server.h"
 #include "results/initial_net.h"
 #include "results/trained.h"
@@ -181,8 +182,10 @@ std::vector<Contradiction> CheckConfig(const Config& config) {
     if (!config.wire.allowed.empty()) wire::Allowlist::Read(config.wire.allowed);
   });
   Passes("status.port", found, [&] {
-    if (config.status.port != 0)
-      monitor::CheckStatusPort(static_cast<std::uint16_t>(config.status.port));
+    if (config.status.port != 0) monitor::CheckListen(config.status);
+  });
+  Passes("status.token_file", found, [&] {
+    if (!config.status.token_file.empty()) monitor::ReadToken(config.status.token_file);
   });
   Passes("wire.runtime_dir", found,
          [&] { wire::RuntimeDir::CheckFits(wire::RuntimeRoot(config.wire.runtime_dir)); });

@@ -13,15 +13,18 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "core/check.h"
 #include "core/child.h"
 #include "core/clock.h"
+#include "core/file.h"
 #include "core/process.h"
 #include "fleet/actor_command.h"
 #include "fleet/child_output.h"
 #include "monitor/console.h"
+#include "monitor/fleet_status.h"
 #include "monitor/run_history.h"
 #include "monitor/screen/screen.h"
 #include "results/eval_results.h"
@@ -35,6 +38,7 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 constexpr auto kTick = std::chrono::milliseconds(50);
+constexpr std::int64_t kTellMs = 500;  // between two accounts for the pages
 constexpr std::size_t kMaxLogLine = 64 << 10, kMaxStatusLine = 1 << 20;
 
 sigset_t StopSignals() {
@@ -52,6 +56,7 @@ bool Ignored(int signal) {
 std::string NameOf(int slot) {
   if (slot == kLearnerSlot) return "learner";
   if (slot == kRedoSlot) return "redo";
+  if (slot == kPagesSlot) return "pages";
   return slot == kEvaluatorSlot ? "evaluator" : fmt::format("actor {}", slot);
 }
 
@@ -69,7 +74,7 @@ class Supervisor {
         log_(log),
         console_(console),
         policy_(options.limits, options.actors, options.facts.goal, options.resume,
-                (options.run_dir / "log").string(), options.evaluates),
+                (options.run_dir / "log").string(), options.evaluates, options.pages.has_value()),
         history_(options.facts, options.actors, NowMs()),
         signals_(io_),
         tick_(io_),
@@ -82,7 +87,7 @@ class Supervisor {
     IgnoreFileSizeSignal();
   }
 
-  // There are children left only after an exception.
+  // Only the pages are left, and after an exception others.
   ~Supervisor() {
     ForEachAlive([](int, Process& process) { EndChild(process.pid, 0); });
   }
@@ -105,6 +110,7 @@ class Supervisor {
     if (learner_.alive()) function(kLearnerSlot, learner_);
     if (evaluator_.alive()) function(kEvaluatorSlot, evaluator_);
     if (redo_.alive()) function(kRedoSlot, redo_);
+    if (pages_.alive()) function(kPagesSlot, pages_);
     for (std::size_t slot = 0; slot < actors_.size(); ++slot) {
       if (actors_[slot].alive()) function(static_cast<int>(slot), actors_[slot]);
     }
@@ -113,6 +119,7 @@ class Supervisor {
   Process& At(int slot) {
     if (slot == kLearnerSlot) return learner_;
     if (slot == kRedoSlot) return redo_;
+    if (slot == kPagesSlot) return pages_;
     return slot == kEvaluatorSlot ? evaluator_ : actors_[static_cast<std::size_t>(slot)];
   }
 
@@ -174,6 +181,8 @@ class Supervisor {
     StartChild(kEvaluatorSlot, std::move(spec));
   }
 
+  void Perform(const StartPages&) { StartChild(kPagesSlot, *options_.pages); }
+
   void Perform(const SendSignal& send) {
     const Process& process = At(send.slot);
     if (!process.alive()) return;
@@ -193,7 +202,7 @@ class Supervisor {
 
   void StartChild(int slot, ChildSpec spec) {
     // 1. Start it.
-    if (slot < 0) {
+    if (slot < 0 && slot != kPagesSlot) {
       spec.arguments.insert(spec.arguments.end(), {"--parent", std::to_string(::getpid())});
     }
     Spawned child = Spawn(spec);
@@ -269,6 +278,8 @@ class Supervisor {
       Do(policy_.OnLearnerExit(NowMs(), pid, options_.learner.EndOf(exit), reason));
     } else if (slot == kRedoSlot) {
       Do(policy_.OnRedoExit(NowMs(), pid, exit, reason));
+    } else if (slot == kPagesSlot) {
+      Do(policy_.OnPagesExit(NowMs(), pid, exit));
     } else if (slot == kEvaluatorSlot) {
       const bool results = results::ReadEvalLines(options_.run_dir).size() > results_before_;
       Do(policy_.OnEvaluatorExit(NowMs(), pid, exit, results));
@@ -318,8 +329,28 @@ class Supervisor {
       ReapAll();  // one signal may stand for two deaths
       Do(policy_.Tick(NowMs()));
       if (!finish_) ShowProgress();
+      TellFleet();
       AwaitTick();
     });
+  }
+
+  // For the pages. A disk that is full costs them news, and the run nothing.
+  void TellFleet() {
+    const std::int64_t now = NowMs();
+    if (options_.fleet_status.empty() || now - told_ms_ < kTellMs) return;
+    told_ms_ = now;
+    try {
+      ReplaceFile(options_.fleet_status,
+                  monitor::ToText(monitor::FleetStatus{.learner_alive = policy_.learner_alive(),
+                                                       .learner_silent = policy_.learner_silent(),
+                                                       .over = policy_.over(),
+                                                       .redo = policy_.redo(),
+                                                       .actors = policy_.processes()}));
+    } catch (const std::system_error& error) {
+      if (!std::exchange(untold_, true)) {
+        log_.Log(LogLevel::kInfo, fmt::format("nothing for the status pages: {}", error.what()));
+      }
+    }
   }
 
   void ShowProgress() {
@@ -357,9 +388,11 @@ class Supervisor {
   asio::io_context io_;
   asio::signal_set signals_;
   asio::steady_timer tick_;
-  Process learner_, evaluator_, redo_;
+  Process learner_, evaluator_, redo_, pages_;
   bool learner_started_ = false;
-  std::size_t results_before_ = 0;  // lines of eval.jsonl at the evaluator's start
+  std::int64_t told_ms_ = INT64_MIN / 2;  // TellFleet, the last time
+  bool untold_ = false;                   // it could not, which was said
+  std::size_t results_before_ = 0;        // lines of eval.jsonl at the evaluator's start
   std::vector<Process> actors_;
   std::deque<Action> todo_;
   bool doing_ = false;

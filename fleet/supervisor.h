@@ -1,5 +1,5 @@
-// Starts the learner, the actors, the evaluator and the redo as direct children, watches, restarts
-// and stops them: carries out the decisions of fleet/supervisor_policy.h. No child is left when it
+// Starts the learner, the actors, the evaluator, the redo and the status pages as direct children,
+// watches, restarts and stops them: carries out the decisions of fleet/supervisor_policy.h. No child is left when it
 // returns.
 //
 // REQUIRES: the main thread. The kernel ends the children with the thread that started them.
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "actors/own_program.h"
+#include "core/child.h"
 #include "fleet/learner_command.h"
 #include "fleet/run_log.h"
 #include "fleet/supervisor_policy.h"
@@ -35,8 +36,11 @@ struct SupervisorOptions {
   bool resume = false;  // the first learner starts from a checkpoint, too
   // Called before the first learner: a redo before it reads the configuration of the last one.
   std::function<void()> before_learner{};
-  bool evaluates = false;  // an evaluator runs beside the actors, also an actor_program
-  int actors = 1;          // to start; 0: all are started elsewhere, or play as ranks
+  bool evaluates = false;            // an evaluator runs beside the actors, also an actor_program
+  std::optional<ChildSpec> pages{};  // the process that serves the status pages, if there are any
+  // The file for the state of the processes (monitor/fleet_status.h); empty: none is written.
+  std::filesystem::path fleet_status{};
+  int actors = 1;  // to start; 0: all are started elsewhere, or play as ranks
   monitor::RunFacts facts{};
   bool screen = false;  // a terminal shows the screen; false: the bar
   PolicyLimits limits;

@@ -46,9 +46,11 @@ struct PolicyLimits {
   std::int64_t second_signal_ms = 50;    // an earlier signal is the first one, delivered twice
   int evaluator_deaths = 5;              // in a row, without a result
   std::int64_t evaluator_note_ms = 300;  // wait for the evaluator without a message
+  int pages_deaths = 10;                 // in a row
+  std::int64_t pages_well_ms = 30'000;   // a life of the pages that begins a new row
 };
 
-inline constexpr int kLearnerSlot = -1, kEvaluatorSlot = -2, kRedoSlot = -3;
+inline constexpr int kLearnerSlot = -1, kEvaluatorSlot = -2, kRedoSlot = -3, kPagesSlot = -4;
 
 struct StartLearner {
   bool resume = false;
@@ -64,6 +66,9 @@ struct StartActor {
 struct StartEvaluator {
   bool finish = false;  // only evaluate the last weights
   friend bool operator==(const StartEvaluator&, const StartEvaluator&) = default;
+};
+struct StartPages {
+  friend bool operator==(const StartPages&, const StartPages&) = default;
 };
 struct SendSignal {
   int slot = kLearnerSlot;
@@ -81,8 +86,8 @@ struct Finish {  // no child is alive; the last action
   std::string error{};  // why the run failed, one sentence; "" if it did not
   friend bool operator==(const Finish&, const Finish&) = default;
 };
-using Action =
-    std::variant<StartLearner, StartRedo, StartActor, StartEvaluator, SendSignal, Log, Finish>;
+using Action = std::variant<StartLearner, StartRedo, StartActor, StartEvaluator, StartPages,
+                            SendSignal, Log, Finish>;
 using Actions = std::vector<Action>;
 
 // ---- helpers of the policies

@@ -11,19 +11,21 @@
 namespace starling::fleet {
 SupervisorPolicy::SupervisorPolicy(const PolicyLimits& limits, int actors,
                                    const learner::RunGoal& goal, bool resume, std::string log_path,
-                                   bool evaluates)
+                                   bool evaluates, bool pages)
     : limits_(limits),
       goal_(goal),
       resume_(resume),
       log_path_(std::move(log_path)),
       actors_(static_cast<std::size_t>(actors)),
       evaluator_(limits_, evaluates, log_path_),
+      pages_(limits_, pages, log_path_),
       redo_(limits_) {
   CHECK(actors >= 0, "{} actors", actors);
 }
 
 Actions SupervisorPolicy::Start(std::int64_t now_ms) {
   Actions out;
+  pages_.Start(now_ms, out);
   if (resume_) {
     redo_.Start(now_ms, /*first=*/true, out);
   } else {
@@ -195,11 +197,18 @@ Actions SupervisorPolicy::OnEvaluatorExit(std::int64_t now_ms, int pid, const Ch
   return out;
 }
 
+Actions SupervisorPolicy::OnPagesExit(std::int64_t now_ms, int pid, const ChildExit& exit) {
+  Actions out;
+  pages_.OnExit(now_ms, pid, exit, out);
+  return out;
+}
+
 Actions SupervisorPolicy::Tick(std::int64_t now_ms) {
   Actions out;
   if (finished_) return out;
-  // 1. The evaluator, and the deadlines of the end.
+  // 1. The evaluator and the pages, and the deadlines of the end.
   evaluator_.Tick(now_ms, out);
+  pages_.Tick(now_ms, out);
   if (ending_) {
     TickEnding(now_ms, out);
     return out;

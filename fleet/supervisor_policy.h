@@ -24,6 +24,7 @@
 //    then was no member for so long: an environment may never return.
 //  - The evaluator (fleet/evaluator_policy.h) can neither delay the run nor make it fail. A
 //    finished run waits for the evaluation of its last weights.
+//  - The status pages (fleet/pages_policy.h) neither, and nothing waits for them.
 //  - The first stop signal goes to the learner, which writes a final checkpoint. Every process has
 //    ended `learner_kill_ms` after the checkpoint last grew. A learner that has not reported yet
 //    has nothing to save, and `starting_kill_ms`. A second signal kills at once.
@@ -41,6 +42,7 @@
 #include "core/child.h"
 #include "fleet/endings.h"
 #include "fleet/evaluator_policy.h"
+#include "fleet/pages_policy.h"
 #include "fleet/redo_policy.h"
 #include "fleet/supervisor_actions.h"
 #include "learner/run_goal.h"
@@ -53,9 +55,9 @@ namespace starling::fleet {
 class SupervisorPolicy {
  public:
   // `actors` may be 0: then all of them are started elsewhere. Messages refer to `log_path`.
-  // `evaluates`: an evaluator runs beside the fleet.
+  // `evaluates`: an evaluator runs beside the fleet. `pages`: status pages are served.
   SupervisorPolicy(const PolicyLimits& limits, int actors, const learner::RunGoal& goal,
-                   bool resume, std::string log_path, bool evaluates = false);
+                   bool resume, std::string log_path, bool evaluates = false, bool pages = false);
 
   Actions Start(std::int64_t now_ms);
   Actions OnStatus(std::int64_t now_ms, const learner::RunStatus& status);
@@ -67,6 +69,7 @@ class SupervisorPolicy {
                       const std::string& reason = "");
   // `results`: it has written some since its start.
   Actions OnEvaluatorExit(std::int64_t now_ms, int pid, const ChildExit& exit, bool results);
+  Actions OnPagesExit(std::int64_t now_ms, int pid, const ChildExit& exit);
   Actions OnRedoStatus(std::int64_t now_ms, const monitor::RedoStatus& status);
   Actions OnRedoExit(std::int64_t now_ms, int pid, const ChildExit& exit,
                      const std::string& reason = "");
@@ -75,6 +78,7 @@ class SupervisorPolicy {
 
   const results::FleetCounts& counts() const { return counts_; }
   std::vector<monitor::ActorProcess> processes() const;  // by slot
+  bool learner_alive() const { return learner_.alive; }
   // Whether the learner lives and does not report.
   bool learner_silent() const { return learner_.silent; }
   // The progress of the redo, if one runs.
@@ -154,6 +158,7 @@ class SupervisorPolicy {
   std::map<std::int64_t, Life> guests_;  // by slot: actors from elsewhere
   Learner learner_;
   EvaluatorPolicy evaluator_;
+  PagesPolicy pages_;
   RedoPolicy redo_;
   std::optional<learner::RunStatus> status_;
   results::FleetCounts counts_;

@@ -16,6 +16,7 @@
 #include "fleet/actor_command.h"
 #include "fleet/check_config.h"
 #include "fleet/learner_command.h"
+#include "fleet/pages_process.h"
 #include "fleet/run_log.h"
 #include "fleet/supervisor.h"
 #include "learner/run_goal.h"
@@ -155,6 +156,11 @@ PolicyLimits LimitsOf(const Config& config) {
   return limits;
 }
 
+std::optional<ChildSpec> PagesFor(const Plan& plan) {
+  if (plan.config.status.port == 0) return std::nullopt;
+  return PagesOf(plan.run_dir);
+}
+
 std::string Headline(const Plan& plan, bool no_actors) {
   const RunConfig& run = plan.config.run;
   const bool given = !plan.resume && !run.init_from.empty();
@@ -171,15 +177,6 @@ monitor::ConsoleStyle StyleFor(ShowProgress progress) {
   style.progress = progress != ShowProgress::kNone;
   if (progress == ShowProgress::kLines) style.terminal = false;
   return style;
-}
-
-monitor::RunFacts FactsOf(const Config& config) {
-  return {.env = config.env.name,
-          .seed = config.run.seed,
-          .bound = config.staleness.bound,
-          .drop = config.staleness.on_exceed == OnExceed::kDrop,
-          .goal = learner::GoalOf(config),
-          .actors = static_cast<int>(config.actors.count)};
 }
 
 // The configuration of a run that is gone on with, while it is not sure that it goes on.
@@ -267,10 +264,12 @@ int RunTrain(const TrainOptions& options) {
   if (plan.resume) results::WriteError(plan.run_dir, "");  // no failed run any more
   RemoveLeftovers(plan.config, log);
   const std::optional<wire::RuntimeDir> mpi_files = HoldMpiFiles(plan);
+  const fs::path root = wire::RuntimeRoot(plan.config.wire.runtime_dir);
+  const auto fleet_files = wire::RuntimeDir::Create(root, wire::RuntimeDir::FleetOf(plan.run_dir));
   console.Print(Headline(plan, options.no_actors));
 
   // 3. Run, clean up and sum up.
-  const monitor::RunFacts facts = FactsOf(plan.config);
+  const monitor::RunFacts facts = monitor::FactsOf(plan.config);
   SupervisorResult result =
       Supervise({.run_dir = plan.run_dir,
                  .learner = plan.learner,
@@ -284,6 +283,8 @@ int RunTrain(const TrainOptions& options) {
                  .resume = plan.resume,
                  .before_learner = [&plan] { results::WriteConfig(plan.run_dir, plan.config); },
                  .evaluates = plan.config.eval.every_steps > 0,
+                 .pages = PagesFor(plan),
+                 .fleet_status = fleet_files.path() / "status",
                  .actors = options.no_actors || !plan.learner.has_actors ? 0 : facts.actors,
                  .facts = facts,
                  .screen = options.progress == ShowProgress::kScreen,

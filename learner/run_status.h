@@ -24,7 +24,7 @@ struct ActorStatus {
   std::uint64_t version = 0;    // base of the newest of them
   std::uint64_t staleness = 0;  // of the last that was applied
   std::uint64_t wait_us = 0;    // for grants, in all; a status line has milliseconds
-  // No status line holds the fields below.
+  // Only a published status holds the fields below.
   bool alive = false;     // the slot has a member; not part of the JSON, whose rows all have
   std::string left{};     // why its last member left; "" if it has one or never had one
   std::string host{};     // reported by the actor
@@ -139,10 +139,9 @@ struct RunStatus {
   friend bool operator==(const RunStatus&, const RunStatus&) = default;
 };
 
-// A status with a row for each slot, for readers in other threads such as the status pages. It is
-// immutable once it is made.
+// A status with a row for each slot, for readers in other processes such as the status pages.
 struct PublishedStatus {
-  std::int64_t at_ms = 0;  // steady clock, when it was made
+  std::int64_t at_ms = 0;  // steady clock of the machine, when it was made
   double unix_s = 0;       // wall clock, when it was made
   RunStatus status{};
   std::vector<ActorStatus> actors{};  // see SlotRows
@@ -157,5 +156,11 @@ nlohmann::ordered_json MetricsLine(const RunStatus& status);
 // Returns nullopt if `line` is not a JSON object or a known key has the wrong type (a torn line).
 // Keys that are absent or null keep their defaults; unknown ones are ignored.
 std::optional<RunStatus> ParseStatus(std::string_view line);
+
+// A published status as one object: ToJson without `final`, and with a named row for each slot in
+// place of `joined`.
+nlohmann::ordered_json ToJson(const PublishedStatus& published);
+// Its members are in `joined`, too. Returns nullopt as ParseStatus.
+std::optional<PublishedStatus> ParsePublished(std::string_view text);
 
 }  // namespace starling::learner

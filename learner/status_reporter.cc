@@ -11,6 +11,7 @@ namespace starling::learner {
 namespace {
 
 constexpr std::int64_t kReportMs = 200;      // between two reports
+constexpr std::int64_t kPublishMs = 1000;    // between two published ones
 constexpr std::size_t kMaxRowsInLine = 256;  // actors in a status line
 
 ActorStatus StatusOf(const Member& member, std::int64_t now_ms) {
@@ -150,7 +151,10 @@ void StatusReporter::Report(Moment moment, const LoopTimes& loop, const std::str
     metrics_ms_ = now;
     WriteMetrics(status);
   }
-  if (sinks_.on_published) Publish(status);
+  if (sinks_.on_published && (!paced || now - published_ms_ >= kPublishMs)) {
+    published_ms_ = now;
+    Publish(status);
+  }
   if (sinks_.on_status) sinks_.on_status(status);
 }
 
@@ -201,13 +205,13 @@ void StatusReporter::NoteJournal() {
 
 void StatusReporter::Publish(const RunStatus& status) {
   const Roster& roster = engine_.roster();
-  auto published = std::make_shared<PublishedStatus>(
-      PublishedStatus{.at_ms = steady_clock_.NowMs(), .unix_s = UnixSeconds(), .status = status});
-  published->actors =
+  PublishedStatus published{
+      .at_ms = steady_clock_.NowMs(), .unix_s = UnixSeconds(), .status = status};
+  published.actors =
       SlotRows(roster, static_cast<std::size_t>(config_.actors.count), clock_.NowMs());
-  const auto listed = std::ranges::count_if(published->actors, &ActorStatus::alive);
-  published->not_listed = roster.size() - static_cast<std::size_t>(listed);
-  sinks_.on_published(std::move(published));
+  const auto listed = std::ranges::count_if(published.actors, &ActorStatus::alive);
+  published.not_listed = roster.size() - static_cast<std::size_t>(listed);
+  sinks_.on_published(published);
 }
 
 }  // namespace starling::learner

@@ -57,10 +57,10 @@ class TensorBoardLog {
 
 class StatusReporter {
  public:
-  struct Sinks {  // each may be empty; called several times a second
-    std::function<void(const RunStatus&)> on_status{};
-    // For readers in other threads; it must not wait for them.
-    std::function<void(std::shared_ptr<const PublishedStatus>)> on_published{};
+  struct Sinks {                                        // each may be empty
+    std::function<void(const RunStatus&)> on_status{};  // called several times a second
+    // Called about once a second. For readers in other processes; it must not wait for them.
+    std::function<void(const PublishedStatus&)> on_published{};
   };
   enum class Moment : std::uint8_t {
     kRunning,    // reports only if a report is due
@@ -94,7 +94,9 @@ class StatusReporter {
   RateLimitedLog unwritten_;
   std::string journal_error_;  // the newest that was said
   bool journal_broken_ = false;
-  std::int64_t reported_ms_ = INT64_MIN / 2, metrics_ms_ = INT64_MIN / 2;  // the last ones
+  // The last ones.
+  std::int64_t reported_ms_ = INT64_MIN / 2, metrics_ms_ = INT64_MIN / 2,
+               published_ms_ = INT64_MIN / 2;
 };
 
 }  // namespace starling::learner

@@ -30,6 +30,11 @@ ActorRow::State StateOf(const ActorProcess& process, bool member) {
 
 }  // namespace
 
+std::string_view NameOf(ActorRow::State state) {
+  constexpr std::string_view kNames[] = {"dead", "silent", "starting", "alive"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
 void ActorRows::Add(std::int64_t now_ms, const learner::RunStatus& status) {
   newest_ms_ = now_ms;
   for (const learner::ActorStatus& actor : status.joined) {
@@ -76,8 +81,23 @@ std::vector<ActorRow> ActorRows::Rows(const std::vector<ActorProcess>& processes
   return rows;
 }
 
-RunHistory::RunHistory(RunFacts facts, int actors, std::int64_t now_ms)
-    : facts_(std::move(facts)), start_ms_(now_ms), actors_(actors) {}
+RunFacts FactsOf(const Config& config) {
+  return {.env = config.env.name,
+          .seed = config.run.seed,
+          .bound = config.staleness.bound,
+          .drop = config.staleness.on_exceed == OnExceed::kDrop,
+          .goal = learner::GoalOf(config),
+          .actors = static_cast<int>(config.actors.count)};
+}
+
+RunHistory::RunHistory(RunFacts facts, int actors, std::int64_t start_ms)
+    : facts_(std::move(facts)), start_ms_(start_ms), actors_(actors) {}
+
+void RunHistory::AddPast(double at_s, std::uint64_t steps, std::optional<double> mean_return) {
+  meter_.Add(start_ms_ + static_cast<std::int64_t>(at_s * 1000), steps);
+  if (mean_return) returns_.Add(at_s, *mean_return);
+  if (meter_.PerSecond() > 0) rate_.Add(at_s, meter_.PerSecond());
+}
 
 void RunHistory::Add(std::int64_t now_ms, const learner::RunStatus& status) {
   status_ = status;

@@ -5,23 +5,17 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/config/config.h"
 #include "learner/run_goal.h"
 #include "learner/run_status.h"
 #include "monitor/chart.h"
 #include "monitor/console.h"
+#include "monitor/fleet_status.h"
 
 namespace starling::monitor {
-
-// The supervisor's account of one actor's process.
-struct ActorProcess {
-  bool alive = false;
-  bool accepted = false;  // a gradient of this process was accepted
-  std::uint64_t restarts = 0;
-
-  friend bool operator==(const ActorProcess&, const ActorProcess&) = default;
-};
 
 struct ActorRow {
   // Ordered by how much an actor deserves a look. kStarting: no gradient of this process was
@@ -36,6 +30,9 @@ struct ActorRow {
   std::optional<double> waiting{};           // share of them spent waiting for grants, 0 to 1
   std::uint64_t restarts = 0;
 };
+
+// "dead", "silent", "starting", "alive".
+std::string_view NameOf(ActorRow::State state);
 
 // A row per actor: the learner's account of it, and the supervisor's account of its process.
 class ActorRows {
@@ -66,6 +63,7 @@ struct RunFacts {
   learner::RunGoal goal;
   int actors = 0;  // that the run waits for, wherever they come from
 };
+RunFacts FactsOf(const Config& config);
 
 // The state of a run at one moment.
 struct RunView {
@@ -81,8 +79,12 @@ struct RunView {
 
 class RunHistory {
  public:
-  // Keeps rows for the first `actors` slots.
-  RunHistory(RunFacts facts, int actors, std::int64_t now_ms);
+  // Keeps rows for the first `actors` slots. Time on the curves begins at `start_ms`.
+  RunHistory(RunFacts facts, int actors, std::int64_t start_ms);
+
+  // Adds what the run did before this program began to watch: its steps and mean return `at_s`
+  // after the start. REQUIRES: times do not go back; called before Add.
+  void AddPast(double at_s, std::uint64_t steps, std::optional<double> mean_return);
 
   void Add(std::int64_t now_ms, const learner::RunStatus& status);
   // Whether the learner lives and does not report: its newest status is old.

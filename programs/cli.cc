@@ -92,6 +92,7 @@ int Dispatch(const CLI::App& app, Options& options) {
   if (app.got_subcommand("keys")) return NewKeys(options.keys_dir, options.keys_name);
   if (app.got_subcommand("stop")) return stop::RunStop(options.stop);
   if (app.got_subcommand("prune")) return prune::RunPrune(options.prune);
+  if (app.got_subcommand("watch")) return watch::RunWatch(options.watch);
   if (app.got_subcommand("bench")) return Bench(app.get_subcommand("bench")->remaining());
   std::printf("%s", play::EnvTable().c_str());
   return kExitDone;

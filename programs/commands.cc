@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/config/config_schema.h"
 #include "core/text.h"
 #include "programs/checks.h"
 
@@ -251,6 +252,26 @@ void AddPrune(CLI::App& app, prune::PruneOptions& options) {
   prune.add_flag("--dry-run", options.dry_run, "only say what would be removed");
 }
 
+void AddWatch(CLI::App& app, watch::WatchOptions& options) {
+  CLI::App& watch =
+      *app.add_subcommand("watch", "Serve the page of a run, or of all runs in a directory.");
+  watch.add_option("RUN_OR_DIR", options.target, "run directory, or a directory with runs")
+      ->required()
+      ->transform(IsPath());
+  watch.add_option("--port", options.port, "TCP port; default: any free one")
+      ->transform(IsInteger(0, 65'535));
+  watch.add_option("--bind", options.bind, "address to serve at, over status.bind")
+      ->type_name("ADDRESS")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return LooksLikeAddress(text) ? "" : "\"" + text + "\" is no IPv4 or IPv6 address";
+          },
+          ""));
+  watch.add_option("--token-file", options.token_file, "over status.token_file")
+      ->transform(IsPath());
+  watch.add_option("--parent", options.parent)->group("");  // the supervisor's
+}
+
 void AddConform(CLI::App& app, Options& options) {
   CLI::App& conform = *app.add_subcommand("conform", "Replay a recorded trace against our game.");
   conform.add_option("TRACE", options.trace, "TRACE.jsonl.gz")->required()->transform(IsPath());
@@ -280,6 +301,7 @@ void AddCommands(CLI::App& app, Options& options) {
   AddKeys(app, options);
   AddStop(app, options.stop);
   AddPrune(app, options.prune);
+  AddWatch(app, options.watch);
   AddBench(app);
   app.add_subcommand("envs", "List the environments.");
 }

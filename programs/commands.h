@@ -15,6 +15,7 @@
 #include "tools/simulate/simulate.h"
 #include "tools/stop/stop.h"
 #include "tools/sweep/sweep.h"
+#include "tools/watch/watch.h"
 
 namespace starling::programs {
 
@@ -32,6 +33,7 @@ struct Options {
   simulate::SimulateOptions simulate;
   stop::StopOptions stop;
   prune::PruneOptions prune;
+  watch::WatchOptions watch;
   std::string simulated_run_dir, times_from, trace, keys_name, keys_dir = "keys";
 };
 

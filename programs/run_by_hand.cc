@@ -6,18 +6,24 @@
 #include <csignal>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
 
 #include "core/child.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/log.h"
 #include "core/process.h"
 #include "fleet/check_config.h"
 #include "fleet/endings.h"
+#include "fleet/pages_process.h"
+#include "monitor/http/status_server.h"
 #include "programs/checks.h"
 #include "results/eval_results.h"
 #include "results/initial_net.h"
 #include "results/run_dir.h"
 #include "results/summary.h"
+#include "wire/runtime_dir.h"
 
 namespace starling::programs {
 
@@ -120,23 +126,39 @@ int Screen::SumUp(const std::string& run_dir, int exit_status, const std::string
 }
 
 Reports::Reports(const Config& config, const RunOptions& options, int status_fd)
-    : options_(options), pipe_(status_fd), screen_(config, clock_) {
-  if (config.status.port == 0) return;
-  pages_.emplace(
-      config,
-      monitor::StatusServerOptions{.port = static_cast<std::uint16_t>(config.status.port),
-                                   .keep_trying = options.supervised() && options.resume},
-      clock_);
+    : options_(options),
+      published_(wire::RuntimeDir::StatusPath(wire::RuntimeRoot(config.wire.runtime_dir),
+                                              options.run_dir)),
+      pipe_(status_fd),
+      screen_(config, clock_) {
+  if (config.status.port == 0 || options.supervised()) return;
+  monitor::CheckListen(config.status);
+  const Spawned pages = Spawn(fleet::PagesOf(options.run_dir));
+  pages_pid_ = pages.pid;
+  if (pages.pid < 0) LogWarn("no status pages: {}", ErrorText(pages.error));
+}
+
+Reports::~Reports() {
+  if (pages_pid_ > 0) EndChild(pages_pid_, 0);
 }
 
 learner::StatusReporter::Sinks Reports::Sinks() {
-  learner::StatusReporter::Sinks sinks{.on_status = [this](const learner::RunStatus& status) {
-    options_.supervised() ? pipe_.Write(status) : screen_.Show(status);
-  }};
-  if (pages_) {
-    sinks.on_published = [this](auto published) { pages_->Show(std::move(published)); };
+  return {.on_status =
+              [this](const learner::RunStatus& status) {
+                options_.supervised() ? pipe_.Write(status) : screen_.Show(status);
+              },
+          .on_published = [this](const auto& published) { Publish(published); }};
+}
+
+void Reports::Publish(const learner::PublishedStatus& published) {
+  try {
+    // The names that actors give themselves need not be UTF-8.
+    ReplaceFile(published_, learner::ToJson(published).dump(
+                                -1, ' ', false, nlohmann::json::error_handler_t::replace));
+    unpublished_ = false;
+  } catch (const std::system_error& error) {
+    if (!std::exchange(unpublished_, true)) LogWarn("the pages stand still: {}", error.what());
   }
-  return sinks;
 }
 
 int Reports::SumUp(const LearnerEnd& end) {

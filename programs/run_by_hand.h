@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <set>
@@ -16,7 +17,6 @@
 #include "learner/run_status.h"
 #include "learner/status_reporter.h"
 #include "monitor/console.h"
-#include "monitor/http/status_server.h"
 
 namespace starling::programs {
 
@@ -84,12 +84,15 @@ struct LearnerEnd {
   std::string checkpoint_error{}, gave_up{};  // "" if not
 };
 
-// Where a run reports: to its supervisor or on the screen, and on the status pages.
+// Where a run reports: to its supervisor or on the screen, and in a file for its pages.
 class Reports {
  public:
-  // Opens the pages that `config` asks for. `status_fd`: the supervisor's pipe; -1: by hand. The
-  // references must outlive it. Throws UserError.
+  // By hand, serves the pages that `config` asks for, in a process of their own. `status_fd`: the
+  // supervisor's pipe; -1: by hand. The references must outlive it. Throws UserError.
   Reports(const Config& config, const RunOptions& options, int status_fd);
+  ~Reports();
+  Reports(const Reports&) = delete;
+  Reports& operator=(const Reports&) = delete;
 
   learner::StatusReporter::Sinks Sinks();
   // Logs the errors of `end`. Writes and prints the summary, unless a supervisor does. Returns the
@@ -97,9 +100,13 @@ class Reports {
   int SumUp(const LearnerEnd& end);
 
  private:
+  void Publish(const learner::PublishedStatus& published);
+
   const RunOptions& options_;
   const SteadyClock clock_;
-  std::optional<monitor::StatusServer> pages_;
+  const std::filesystem::path published_;  // the file
+  bool unpublished_ = false;               // it could not be written, which was said
+  int pages_pid_ = -1;
   StatusPipe pipe_;
   Screen screen_;
 };

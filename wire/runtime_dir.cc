@@ -281,6 +281,10 @@ std::optional<int> RuntimeDir::FindOwner(const fs::path& root, const fs::path& r
   return pid > 0 ? std::optional(pid) : std::nullopt;
 }
 
+fs::path RuntimeDir::StatusPath(const fs::path& root, const fs::path& run_dir) {
+  return RunPath(root, run_dir) / "status";
+}
+
 // There is at most one: Create removes the files of a killed learner.
 std::optional<fs::path> RuntimeDir::FindSnapshot(const fs::path& root, const fs::path& run_dir) {
   std::error_code none;

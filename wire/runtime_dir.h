@@ -2,7 +2,7 @@
 // sockets, the shared memory and the learner's address while the run lives.
 //
 // Layout: ROOT/starling-UID/lock, and for each run ROOT/starling-UID/HASH/{lock, endpoint, control,
-// keys, beacon, shards, control-SHARD, weights-TERM, slice-SHARD-of-weights-TERM,
+// keys, beacon, shards, status, control-SHARD, weights-TERM, slice-SHARD-of-weights-TERM,
 // gradients-SLOT-INCARNATION}, or Open MPI's files. It belongs to the process that holds the flock
 // on its `lock`. The kernel releases that when the process ends in any way, so the next start
 // recognises the files of a killed run and removes them.
@@ -72,6 +72,14 @@ class RuntimeDir {
   // there is no learner or it does not share weights.
   static std::optional<std::filesystem::path> FindSnapshot(const std::filesystem::path& root,
                                                            const std::filesystem::path& run_dir);
+
+  // The file for the newest status, for readers outside (learner/run_status.h). A supervisor keeps
+  // its own, in the directory of FleetOf(run_dir).
+  static std::filesystem::path StatusPath(const std::filesystem::path& root,
+                                          const std::filesystem::path& run_dir);
+  static std::filesystem::path FleetOf(const std::filesystem::path& run_dir) {
+    return run_dir / "fleet";
+  }
 
   // Removes every directory under `root` whose lock is free; returns their number.
   static std::size_t RemoveStale(const std::filesystem::path& root);

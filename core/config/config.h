@@ -223,7 +223,9 @@ struct SimulateConfig {
 };
 
 struct StatusConfig {
-  std::int64_t port = 0;  // port of the status pages on 127.0.0.1; 0 = off
+  std::int64_t port = 0;           // port of the status pages; 0 = off
+  std::string bind = "127.0.0.1";  // address of this machine where they are served
+  std::string token_file;          // file with the token that a reader must show; "" = none
   friend bool operator==(const StatusConfig&, const StatusConfig&) = default;
 };
 

@@ -1,5 +1,7 @@
 #include "core/config/config_schema.h"
 
+#include <arpa/inet.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -200,6 +202,8 @@ const std::vector<ConfigKey>& Table() {
       {KEY(simulate, delayed_factor), NumberRule{1, 1e6}},
 
       {KEY(status, port), IntegerRule{0, 65'535}},
+      {KEY(status, bind), TextRule{"an IPv4 or IPv6 address", LooksLikeAddress}},
+      {KEY(status, token_file), TextRule{"text on one line", IsOneLine}},
   };
   return table;
 }
@@ -272,6 +276,13 @@ std::vector<std::string> ConfigKeysOf(std::string_view section) {
 }
 
 std::string Allowed(const ConfigRule& rule) { return std::visit(AllowedText{}, rule); }
+
+bool LooksLikeAddress(std::string_view text) {
+  in6_addr parsed{};
+  const std::string address(text);
+  return ::inet_pton(AF_INET, address.c_str(), &parsed) == 1 ||
+         ::inet_pton(AF_INET6, address.c_str(), &parsed) == 1;
+}
 
 bool LooksLikeEndpoint(std::string_view text) {
   constexpr std::size_t kMaxIpcPath = 107;  // sun_path without its final zero

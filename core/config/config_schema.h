@@ -98,5 +98,7 @@ std::string Allowed(const ConfigRule& rule);
 // Returns whether `text` is "auto", "ipc://PATH" or "tcp://HOST:PORT". Checks the form only: wire/
 // decides which hosts are allowed.
 bool LooksLikeEndpoint(std::string_view text);
+// Returns whether `text` is an IPv4 or IPv6 address in digits.
+bool LooksLikeAddress(std::string_view text);
 
 }  // namespace starling

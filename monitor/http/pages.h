@@ -1,51 +1,28 @@
-// The status pages of a run, and the answer to a request for one. No sockets.
-//
-// Thread safety: Show may be called from any thread, the other functions from one thread.
+// The status pages for programs: pure functions of the learner's published status.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "core/clock.h"
 #include "core/config/config.h"
 #include "learner/run_status.h"
 
 namespace starling::monitor {
 
-// The part of a request that its answer depends on.
-struct PageRequest {
-  std::string method, target;
-  bool http_1_1 = true;   // which requires a Host
-  std::size_t hosts = 1;  // number of Host fields
-  std::string host{};
-  bool has_body = false;
-};
-
-struct PageAnswer {
-  unsigned status = 200;
-  std::string content_type{};
-  std::shared_ptr<const std::string> body{};
-  bool head_only = false;  // send the length of the body only
-};
-
-// An answer of one sentence, as text.
-PageAnswer Sentence(unsigned status, std::string sentence);
-
 // /healthz: whether the learner is at work.
 struct Health {
   bool well = false;
-  std::string sentence;  // "ok", or the reason
+  std::string sentence{};  // "ok", or the reason
 };
 
 // Well while the network thread's loop turns and the run goes on, also while it waits for actors.
 // Not well before the first turn (`published` is null), after the end of the run or a stop signal,
-// and kMaxSilentMs after the last turn. `now_ms` is of the steady clock.
+// and kMaxSilentMs after the last status, which comes once a second. `now_ms` is of the steady
+// clock.
 inline constexpr std::int64_t kMaxSilentMs = 5000;
 Health HealthOf(const learner::PublishedStatus* published, std::int64_t now_ms);
 
@@ -55,35 +32,6 @@ std::string StatusPage(const Config& config, const learner::PublishedStatus& pub
 // /metrics: the status in the format of Prometheus. Names, units and meaning:
 // docs/watching-a-run.md.
 std::string MetricsPage(const Config& config, const learner::PublishedStatus& published);
-
-class Pages {
- public:
-  // Both must outlive this.
-  Pages(const Config& config, const Clock& clock) : config_(config), clock_(clock) {}
-
-  // Replaces the status. Never waits: it is skipped if the other thread is reading at this moment.
-  void Show(std::shared_ptr<const learner::PublishedStatus> published);
-
-  PageAnswer Answer(const PageRequest& request);
-
- private:
-  // A page, rendered once for each status.
-  struct Rendered {
-    std::shared_ptr<const learner::PublishedStatus> of;
-    std::shared_ptr<const std::string> text;
-  };
-  using Render = std::string (*)(const Config&, const learner::PublishedStatus&);
-
-  std::shared_ptr<const learner::PublishedStatus> Newest() const;  // null before the first
-  PageAnswer Read(std::string_view path);
-  PageAnswer Page(Rendered& page, Render render, std::string content_type);
-
-  const Config& config_;
-  const Clock& clock_;
-  mutable std::mutex mutex_;  // held for the copy of a pointer
-  std::shared_ptr<const learner::PublishedStatus> newest_;
-  Rendered metrics_, status_;
-};
 
 // ---- Text in Prometheus' exposition format, version 0.0.4: families of samples, each with help
 // and type.

@@ -40,12 +40,16 @@ PageRequest RequestOf(const Parser& parser) {
           .http_1_1 = message.version() >= 11,
           .hosts = message.count(http::field::host),
           .host = text(message[http::field::host]),
-          .has_body = parser.chunked() || parser.content_length().value_or(0) > 0};
+          .has_body = parser.chunked() || parser.content_length().value_or(0) > 0,
+          .authorization = text(message[http::field::authorization]),
+          .cookie = text(message[http::field::cookie]),
+          .fetch_site = text(message["Sec-Fetch-Site"]),
+          .fetch_dest = text(message["Sec-Fetch-Dest"])};
 }
 
 // nullopt: the reader hung up or was cut off.
-std::optional<PageAnswer> AnswerTo(const Parser& parser, error_code error, Pages& pages) {
-  if (!error) return pages.Answer(RequestOf(parser));
+std::optional<PageAnswer> AnswerTo(const Parser& parser, error_code error, const Answerer& answer) {
+  if (!error) return answer(RequestOf(parser));
   if (error == http::error::header_limit || error == http::error::buffer_overflow) {
     return Sentence(431, "a request has at most " + std::to_string(kMaxHeader) + " bytes");
   }
@@ -64,6 +68,9 @@ std::string HeadOf(const PageAnswer& answer) {
   head.set(http::field::connection, "close");
   head.set(http::field::cache_control, "no-store");
   head.set("X-Content-Type-Options", "nosniff");
+  head.set("Cross-Origin-Resource-Policy", "same-origin");
+  head.set("Referrer-Policy", "no-referrer");
+  for (const auto& [name, value] : answer.headers) head.set(name, value);
   if (answer.status == 405) head.set(http::field::allow, "GET, HEAD");
   std::ostringstream text;
   text << head.base();
@@ -72,7 +79,7 @@ std::string HeadOf(const PageAnswer& answer) {
 
 // One connection: reads one request within `patience`, answers it within another, and hangs up. A
 // slower reader is cut off.
-asio::awaitable<void> Converse(std::shared_ptr<beast::tcp_stream> reader, Pages& pages,
+asio::awaitable<void> Converse(std::shared_ptr<beast::tcp_stream> reader, const Answerer& answerer,
                                std::chrono::milliseconds patience) {
   // 1. Read the head of the request.
   error_code error;
@@ -82,7 +89,7 @@ asio::awaitable<void> Converse(std::shared_ptr<beast::tcp_stream> reader, Pages&
   parser.header_limit(kMaxHeader);
   reader->expires_after(patience);
   co_await http::async_read_header(*reader, buffer, parser, quietly());
-  const std::optional<PageAnswer> answer = AnswerTo(parser, error, pages);
+  const std::optional<PageAnswer> answer = AnswerTo(parser, error, answerer);
   if (!answer) co_return;
 
   // 2. Answer it.
@@ -104,38 +111,42 @@ asio::awaitable<void> Converse(std::shared_ptr<beast::tcp_stream> reader, Pages&
   }
 }
 
-// Loopback only. Connections that an earlier server left half closed are no obstacle.
-void OpenAt(std::uint16_t port, tcp::acceptor& acceptor) try {
-  acceptor.open(tcp::v4());
+std::string Shown(const std::string& bind, std::uint16_t port) {
+  const bool v6 = bind.find(':') != std::string::npos;
+  return v6 ? fmt::format("[{}]:{}", bind, port) : fmt::format("{}:{}", bind, port);
+}
+
+// Connections that an earlier server left half closed are no obstacle.
+void OpenAt(const std::string& bind, std::uint16_t port, tcp::acceptor& acceptor) try {
+  const tcp::endpoint place(asio::ip::make_address(bind), port);
+  acceptor.open(place.protocol());
   acceptor.set_option(tcp::acceptor::reuse_address(true));
-  acceptor.bind({asio::ip::address_v4::loopback(), port});
+  acceptor.bind(place);
   acceptor.listen();
 } catch (const boost::system::system_error& error) {
   acceptor = tcp::acceptor(acceptor.get_executor());
-  throw UserError(fmt::format("status.port = {}: 127.0.0.1:{} cannot be listened on ({}); end what "
-                              "listens there, or set another port, or 0 for no status pages",
-                              port, port, error.code().message()),
+  throw UserError(fmt::format("status.port = {}: {} cannot be listened on ({}); end what listens "
+                              "there, or set another port, or 0 for no status pages",
+                              port, Shown(bind, port), error.code().message()),
                   "status.port");
 }
 
 }  // namespace
 
-void CheckStatusPort(std::uint16_t port) {
+void CheckListen(const StatusConfig& config) {
   asio::io_context io;
   tcp::acceptor acceptor(io);
-  OpenAt(port, acceptor);
+  OpenAt(config.bind, static_cast<std::uint16_t>(config.port), acceptor);
 }
 
-StatusServer::StatusServer(const Config& config, const StatusServerOptions& options,
-                           const Clock& clock)
-    : config_(config), options_(options), clock_(clock), pages_(config_, clock_) {
+StatusServer::StatusServer(const StatusServerOptions& options, Answerer answer)
+    : options_(options), answer_(std::move(answer)) {
   try {
-    OpenAt(options_.port, acceptor_);
+    OpenAt(options_.bind, options_.port, acceptor_);
     port_ = acceptor_.local_endpoint().port();
-    LogInfo("status pages on http://127.0.0.1:{}/status.json, /metrics and /healthz", port_);
   } catch (const UserError& error) {
     if (!options_.keep_trying) throw;
-    LogWarn("{}; the learner goes on without status pages and tries again", error.what());
+    LogWarn("{}; it is tried again", error.what());
   }
   thread_ = std::thread([this] { Run(); });
 }
@@ -166,8 +177,8 @@ asio::awaitable<void> StatusServer::Listen() {
     timer.expires_after(kAgain);
     co_await timer.async_wait(asio::use_awaitable);
     try {
-      OpenAt(options_.port, acceptor_);
-      LogInfo("status pages on http://127.0.0.1:{}/status.json, after a wait", options_.port);
+      OpenAt(options_.bind, options_.port, acceptor_);
+      LogInfo("status pages on http://{}/, after a wait", Shown(options_.bind, options_.port));
     } catch (const UserError&) {  // still taken
     }
   }
@@ -198,7 +209,7 @@ void StatusServer::MakeRoom() {
 
 asio::awaitable<void> StatusServer::Serve(Reader reader) {
   try {
-    co_await Converse(reader, pages_, options_.patience);
+    co_await Converse(reader, answer_, options_.patience);
   } catch (const std::exception& error) {
     failures_.Warn(clock_.NowMs(), std::string("a status page could not be made: ") + error.what());
   }

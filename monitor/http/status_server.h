@@ -1,5 +1,4 @@
-// Serves the status pages of a run over HTTP, to this machine only: a thread of the lowest priority
-// beside the learner, which shares only the newest status with it.
+// Serves pages over HTTP, in a thread of the lowest priority.
 //
 // Limits: a number of connections, of which the oldest makes room for a new one; each carries one
 // request of at most kMaxHeader bytes, with a deadline for it and for its answer.
@@ -16,25 +15,26 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "core/clock.h"
 #include "core/config/config.h"
 #include "core/log.h"
-#include "learner/run_status.h"
-#include "monitor/http/pages.h"
+#include "monitor/http/answer.h"
 
 namespace starling::monitor {
 
 inline constexpr std::size_t kMaxHeader = 8 << 10;  // bytes of a request with its first line
 
-// Throws UserError if status.port = `port` cannot be listened on now.
-void CheckStatusPort(std::uint16_t port);
+// Throws UserError if status.bind and status.port cannot be listened on now.
+void CheckListen(const StatusConfig& config);
 
 struct StatusServerOptions {
+  std::string bind = "127.0.0.1";
   std::uint16_t port = 0;  // 0: any free one
-  // For a learner that was restarted: its run must not end because another program took the port.
-  // The port is tried again until it is free.
+  // For a server that was restarted: another program may have taken the port. It is tried again
+  // until it is free.
   bool keep_trying = false;
   std::chrono::milliseconds patience{5000};  // for a request, and again for its answer
   std::size_t max_readers = 32;
@@ -42,17 +42,12 @@ struct StatusServerOptions {
 
 class StatusServer {
  public:
-  // Listens from now on. `clock` is the one that stamps the statuses; it must outlive the server.
-  // Throws UserError if the port is taken, unless `keep_trying`.
-  StatusServer(const Config& config, const StatusServerOptions& options, const Clock& clock);
+  // Listens from now on. `answer` is called in the server's thread. Throws UserError if the port is
+  // taken, unless `keep_trying`.
+  StatusServer(const StatusServerOptions& options, Answerer answer);
   ~StatusServer();
   StatusServer(const StatusServer&) = delete;
   StatusServer& operator=(const StatusServer&) = delete;
-
-  // Any thread; never waits.
-  void Show(std::shared_ptr<const learner::PublishedStatus> published) {
-    pages_.Show(std::move(published));
-  }
 
   // 0 if the port was taken at first.
   std::uint16_t port() const { return port_; }
@@ -65,10 +60,9 @@ class StatusServer {
   void MakeRoom();
   void Run();
 
-  const Config config_;
   const StatusServerOptions options_;
-  const Clock& clock_;
-  Pages pages_;
+  const Answerer answer_;
+  const SteadyClock clock_;
   boost::asio::io_context io_{1};
   boost::asio::ip::tcp::acceptor acceptor_{io_};
   std::list<Reader> readers_;  // oldest first

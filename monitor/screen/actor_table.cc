@@ -32,11 +32,6 @@ constexpr int WidthOf(bool narrow) {
 }
 static_assert(WidthOf(false) == kTableColumns && WidthOf(true) == kNarrowTableColumns);
 
-std::string_view NameOf(ActorRow::State state) {
-  constexpr std::string_view kNames[] = {"dead", "silent", "starting", "alive"};
-  return kNames[static_cast<std::size_t>(state)];
-}
-
 Ink InkOf(ActorRow::State state) {
   if (state == ActorRow::State::kAlive) return Ink::kPlain;
   return state == ActorRow::State::kStarting ? Ink::kWarn : Ink::kBad;
@@ -98,8 +93,9 @@ double MedianSpeed(const std::vector<ActorRow>& rows) {
   return *middle;
 }
 
-// "and 12 more: 2 starting, 10 alive, 38.1k to 42.0k steps/s".
-std::string Others(std::span<const ActorRow> rows, bool utf8) {
+}  // namespace
+
+std::string Others(std::span<const ActorRow> rows) {
   std::array<int, 4> states{};
   std::optional<double> least, most;
   for (const ActorRow& row : rows) {
@@ -118,10 +114,8 @@ std::string Others(std::span<const ActorRow> rows, bool utf8) {
     between = ", ";
   }
   if (most) text += fmt::format(", {} to {} steps/s", HumanCount(*least), HumanCount(*most));
-  return utf8 ? text : "..." + text;
+  return text;
 }
-
-}  // namespace
 
 int TablesAbreast(int columns) {
   return std::max(1, (columns + kTableGap) / (kTableColumns + kTableGap));
@@ -167,9 +161,9 @@ void DrawActorTable(Canvas& canvas, const Area& area, const std::vector<ActorRow
 
   // 3. Sum up the rows that have no room.
   int x = area.x + 1;
+  const std::string others = Others(std::span(ordered).subspan(static_cast<std::size_t>(shown)));
   if (utf8) canvas.Put(x++, area.bottom() - 1, U'…', Ink::kDim);
-  canvas.Text(x + (utf8 ? 1 : 0), area.bottom() - 1,
-              Others(std::span(ordered).subspan(static_cast<std::size_t>(shown)), utf8), Ink::kDim);
+  canvas.Text(x + (utf8 ? 1 : 0), area.bottom() - 1, utf8 ? others : "..." + others, Ink::kDim);
 }
 
 }  // namespace starling::monitor

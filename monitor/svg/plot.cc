@@ -40,9 +40,10 @@ Frame MakeFrame(Axis x, Axis y, double width, double height, Margins margins = k
   return {std::move(x), std::move(y), width, height, left, margins.below};
 }
 
-std::string Open(const Frame& frame) {
-  return fmt::format("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\">\n", frame.width,
-                     frame.height);
+// `label` says to those who do not see it what is drawn.
+std::string Open(const Frame& frame, const std::string& label) {
+  return fmt::format("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">\n",
+                     frame.width, frame.height, HtmlEscaped(label));
 }
 
 std::string Text(double x, double y, const char* how, const std::string& text) {
@@ -178,8 +179,8 @@ std::string DrawPlot(const Plot& plot) {
   shown.x.Add(plot.shown.x);
   shown.y.Add(plot.shown.y);
   const Frame frame = FrameOf(plot, shown);
-  std::string svg =
-      Open(frame) + GridY(frame) + TicksX(frame) + Titles(frame, plot.x_label, plot.y_label);
+  std::string svg = Open(frame, plot.y_label + " against " + plot.x_label) + GridY(frame) +
+                    TicksX(frame) + Titles(frame, plot.x_label, plot.y_label);
   for (const Band& band : plot.bands) svg += DrawBand(frame, band);
   for (const Curve& curve : plot.curves) svg += DrawCurve(frame, curve);
   return svg + "</svg>\n";
@@ -205,7 +206,8 @@ void ShareScale(std::vector<Plot>& plots) {
   for (Plot& plot : plots) plot.shown = all;
 }
 
-std::string DrawHistogram(const StalenessBins& bins, double top, std::size_t style, bool small) {
+std::string DrawHistogram(const StalenessBins& bins, double top, std::size_t style, bool small,
+                          std::optional<std::uint64_t> bound) {
   // 1. Axes; the middle of bar i is at x = i.
   const auto& [bars, width, open] = bins;
   if (bins.total() == 0) return Empty("no gradient was applied");
@@ -216,7 +218,7 @@ std::string DrawHistogram(const StalenessBins& bins, double top, std::size_t sty
   const Frame frame =
       small ? MakeFrame(none, shares, 170, 120, kBare) : MakeFrame(none, shares, 270, 190);
   const double wide = frame.X(1) - frame.X(0);
-  std::string svg = Open(frame) + GridY(frame);
+  std::string svg = Open(frame, "share of the gradients by their staleness") + GridY(frame);
   if (!small) svg += Titles(frame, "staleness of a gradient", "share, %");
   // 2. Bars, and numbers below some of them.
   for (std::size_t i = 0; i <= last; ++i) {
@@ -237,6 +239,14 @@ std::string DrawHistogram(const StalenessBins& bins, double top, std::size_t sty
     if (room || i == last) {
       svg += Text(width == 1 ? x : x - wide / 2, frame.bottom() + 16, "mid", number);
     }
+  }
+  // 3. The bound: no bar stands right of it.
+  if (bound && *bound / width <= last) {
+    const double x = frame.X(static_cast<double>(*bound / width) + 0.5);
+    svg += fmt::format(
+        "<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\" class=\"bound\"><title>"
+        "bound {3}</title></line>\n",
+        x, kTop, frame.bottom(), *bound);
   }
   return svg + "</svg>\n";
 }

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -74,8 +76,8 @@ std::string DrawPlot(const Plot& plot);
 void ShareScale(std::vector<Plot>& plots);
 
 // Draws shares; `top` is the largest on the axis. A sentence replaces an empty histogram. A `small`
-// one, of many beside each other, has no names of axes.
+// one, of many beside each other, has no names of axes. A `bound` is a line right of its bar.
 std::string DrawHistogram(const StalenessBins& bins, double top, std::size_t style,
-                          bool small = false);
+                          bool small = false, std::optional<std::uint64_t> bound = {});
 
 }  // namespace starling::monitor

@@ -64,6 +64,7 @@ svg .end { text-anchor: end; }
 .cross { fill: none; stroke: var(--c); stroke-width: 1.6; }
 .band { fill: var(--c); opacity: .15; }
 .dot, .bar { fill: var(--c); }
+.bound { stroke: var(--bad); stroke-width: 2.5; }
 summary { cursor: pointer; color: var(--faint); }
 @media (max-width: 560px) {
   th, td { padding: .25rem .4rem; }

@@ -85,6 +85,19 @@ TEST_F(WriteFileAtomicallyTest, APowerCutAtAnyMomentLeavesTheOldOrTheNewFile) {
   }
 }
 
+TEST_F(WriteFileAtomicallyTest, ReplaceFileLeavesOneWholeFile) {
+  ReplaceFile(dir_ / "a", "one");
+  ReplaceFile(dir_ / "a", "the other");
+  EXPECT_EQ(ReadFile(dir_ / "a"), "the other");
+  EXPECT_EQ(dir_.CountFiles(), 1u);
+  const auto nowhere = dir_ / "none" / "a";
+  EXPECT_EQ(ErrorCodeOf([&] { ReplaceFile(nowhere, "x"); }, nowhere),
+            std::errc::no_such_file_or_directory);
+  std::filesystem::create_directory(dir_ / "b");
+  EXPECT_TRUE(ErrorCodeOf([&] { ReplaceFile(dir_ / "b", "x"); }, dir_ / "b"));
+  EXPECT_EQ(dir_.CountFiles(), 2u) << "no temporary file is left";
+}
+
 TEST(ReadRegularFile, NothingElse) {
   const TempDir dir;
   WriteFileAtomically(dir / "a", "one");

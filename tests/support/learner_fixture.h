@@ -56,9 +56,9 @@ class LearnerFixture : public testing::Test {
                                 .abandoned = abandoned_,
                                 .sinks = {.on_status = [this](const auto& s) { OnStatus(s); },
                                           .on_published =
-                                              [this](auto published) {
+                                              [this](const learner::PublishedStatus& published) {
                                                 const std::lock_guard lock(published_mutex_);
-                                                published_ = std::move(published);
+                                                published_ = std::make_shared<const learner::PublishedStatus>(published);
                                               }},
                                 .refusals = refusal_limits_});
     thread_ = std::thread([this] { over_ = learner_->Run(); });

@@ -114,8 +114,11 @@ TEST_F(StatusPagesTest, OfALearnerByHandThatWaitsForItsActors) {
                                            {{"slot", 1}, {"alive", false}, {"left", nullptr}}}));
   EXPECT_TRUE(Eventually([&] { return Get(port_.port(), "/healthz").status == 200; }));
   EXPECT_EQ(PrometheusPage(Get(port_.port(), "/metrics").body).Value("starling_actors_alive"), 0);
-  const auto listening = Listening(learner->pid());
-  EXPECT_THAT(listening, testing::ElementsAre(fmt::format("0100007F:{:04X}", port_.port())));
+  EXPECT_THAT(Listening(learner->pid()), testing::IsEmpty()) << "a process of its own serves them";
+  const auto pages = Find("starling");
+  ASSERT_EQ(pages.size(), 1u);
+  EXPECT_THAT(Listening(pages.front().pid),
+              testing::ElementsAre(fmt::format("0100007F:{:04X}", port_.port())));
   learner->Signal(SIGTERM);
   EXPECT_EQ(WaitFor(*learner), 130) << said_;
 }
@@ -138,11 +141,71 @@ TEST_F(StatusPagesTest, ComeBackWithALearnerThatWasKilled) {
   const HttpClient half(port_.port());
   ASSERT_TRUE(half.Send("GET /healthz HT"));
   kill(LearnerPid(), SIGKILL);
+  EXPECT_TRUE(Eventually([&] {
+    const auto health = Get(port_.port(), "/healthz");
+    return health.status == 503 && health.body.starts_with("gone: ");
+  })) << "the pages outlive it, and say so";
   const json after = AwaitStatus(*train, [](const json& status) { return status["term"] == 2; });
   EXPECT_EQ(before["term"], 1);
   EXPECT_EQ(after["term"], 2);
   AwaitUpdates(*train, 20);
   Interrupt(*train);
+}
+
+TEST_F(StatusPagesTest, APageShowsTheRunAndOutlivesItsServersDeath) {
+  auto train = StartTrain({Port(), Steps(kEndless), "actors.count=2", "staleness.bound=4"});
+  AwaitUpdates(*train, 20);
+  const auto whole = [&] {
+    const std::string page = Get(port_.port(), "/").body;
+    return CountIn(page, "<polyline class=\"line") == 2 && CountIn(page, "class=\"bound\"") == 1 &&
+           CountIn(page, "<td class=\"word good\">alive</td>") == 2;
+  };
+  EXPECT_TRUE(Eventually(whole)) << Get(port_.port(), "/").body;
+  std::vector<Running> pages = Find("starling");
+  std::erase_if(pages, [&](const Running& one) { return one.pid == train->pid(); });
+  ASSERT_EQ(pages.size(), 1u);
+  kill(pages.front().pid, SIGKILL);
+  EXPECT_TRUE(AwaitLog(*train, "the server of the status pages (pid"));
+  EXPECT_TRUE(Eventually(whole)) << "the next one";
+  EXPECT_TRUE(train->Running());
+  Interrupt(*train);
+}
+
+TEST_F(StatusPagesTest, ARunIsWatchedByHandWhileItLivesAndAfterwards) {
+  auto train = StartTrain({Steps(kEndless), "actors.count=2"});
+  ASSERT_TRUE(AwaitActors(*train, 2));
+  auto watch = Start("starling", {"watch", run().string(), "--port", std::to_string(port_.port())});
+  const auto shows = [&](const std::string& text) {
+    return Eventually([&] { return CountIn(Get(port_.port(), "/parts").body, text) == 1; });
+  };
+  EXPECT_TRUE(shows(">live</span>")) << watch->err();
+  Interrupt(*train);
+  EXPECT_TRUE(shows(">interrupted</span>"));
+  watch->Signal(SIGINT);
+  EXPECT_EQ(WaitFor(*watch), 0);
+  EXPECT_EQ(watch->out(), fmt::format("http://127.0.0.1:{}/ (Ctrl-C ends it)\n", port_.port()));
+}
+
+TEST_F(StatusPagesTest, WithATokenAReaderMustKnowIt) {
+  const std::string token = "0123456789abcdef";
+  dir_.Write("token", token + "\n");
+  auto train = StartTrain({Port(), Steps(kEndless), "actors.count=1",
+                           "status.token_file=" + (dir_ / "token").string()});
+  ASSERT_TRUE(Eventually([&] { return Get(port_.port(), "/healthz").body == "ok\n"; }));
+  EXPECT_EQ(Get(port_.port(), "/metrics").status, 200);
+  EXPECT_EQ(Get(port_.port(), "/status.json").status, 401);
+  const std::string head = "GET /status.json HTTP/1.1\r\nHost: localhost\r\n";
+  EXPECT_EQ(Ask(port_.port(), head + "Authorization: Bearer " + token + "\r\n\r\n").status, 200);
+  EXPECT_EQ(Ask(port_.port(), head + "Cookie: starling-token=" + token + "\r\n\r\n").status, 200);
+  EXPECT_EQ(Get(port_.port(), "/?token=" + token).headers["set-cookie"],
+            "starling-token=0123456789abcdef; Path=/; HttpOnly; SameSite=Strict");
+  Interrupt(*train);
+}
+
+TEST_F(StatusPagesTest, ATokenThatIsNoneIsRefusedBeforeThereIsARun) {
+  EXPECT_EQ(Train({Port(), "status.token_file=" + (dir_ / "none").string()}), 2);
+  EXPECT_THAT(said_, HasSubstr("cannot be read: No such file"));
+  EXPECT_FALSE(std::filesystem::exists(run()));
 }
 
 TEST_F(StatusPagesTest, APortThatIsTakenIsRefusedBeforeThereIsARun) {

@@ -63,6 +63,8 @@ struct Shake {
   void operator()(MemberOf<std::string> member) const {
     if (LooksLikeEndpoint(member(config))) {
       member(config) = "tcp://host:" + std::to_string(random.Below(65'536));
+    } else if (LooksLikeAddress(member(config))) {
+      member(config) = "10.0.0." + std::to_string(random.Below(256));
     } else {
       member(config) = "text " + std::to_string(random.Bits());
     }

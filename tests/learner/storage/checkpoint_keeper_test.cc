@@ -6,6 +6,7 @@
 #include <semaphore>
 
 #include "tests/learner/storage/checkpoint_fixture.h"
+#include "tests/support/temp_dir.h"
 
 namespace starling::learner {
 namespace {

@@ -1,4 +1,4 @@
-// The answers to requests, and the page of metrics.
+// The pages for programs.
 #include "monitor/http/pages.h"
 
 #include <gmock/gmock.h>
@@ -13,56 +13,23 @@ namespace starling::monitor {
 namespace {
 
 using nlohmann::json;
-using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class PagesTest : public testing::Test {
- protected:
-  static PageRequest Request(std::string target, std::string method = "GET",
-                             std::string host = "localhost:8080") {
-    return {.method = std::move(method), .target = std::move(target), .host = std::move(host)};
-  }
-  unsigned StatusFor(const std::string& host) {
-    return pages_.Answer(Request("/healthz", "GET", host)).status;
-  }
-
-  const Config config_ = ParseConfig("[run]\nname = \"r\"\nseed = 7\n", "x.toml");
-  FakeClock clock_;
-  Pages pages_{config_, clock_};
-};
-
-TEST_F(PagesTest, BeforeTheLearnerSpeaksThereIsNothing) {
-  for (const char* path : {"/metrics", "/status.json", "/healthz"}) {
-    const PageAnswer answer = pages_.Answer(Request(path));
-    EXPECT_EQ(answer.status, 503u) << path;
-    EXPECT_THAT(*answer.body, HasSubstr("starting: ")) << path;
-  }
-}
-
-TEST_F(PagesTest, APageIsMadeOnceForEachStatus) {
-  pages_.Show(MakePublished());
-  const auto first = pages_.Answer(Request("/metrics")).body;
-  EXPECT_EQ(pages_.Answer(Request("/metrics")).body, first);
-  auto next = MakePublished();
-  next->status.version = 6;
-  pages_.Show(next);
-  EXPECT_THAT(*pages_.Answer(Request("/metrics")).body, HasSubstr("starling_version 6\n"));
-  EXPECT_THAT(*first, HasSubstr("starling_version 5\n")) << "it may still be on its way";
-}
-
-TEST_F(PagesTest, TheStatusIsThatOfTheLearnerWithItsActors) {
-  pages_.Show(MakePublished());
-  const json status = json::parse(*pages_.Answer(Request("/status.json")).body);
+TEST(StatusPage, IsThatOfTheLearnerWithItsActors) {
+  const Config config = ParseConfig("[run]\nname = \"r\"\nseed = 7\n", "x.toml");
+  const json status = json::parse(StatusPage(config, *MakePublished()));
   EXPECT_EQ(status["run"]["name"], "r");
   EXPECT_EQ(status["run"]["seed"], 7);
   EXPECT_EQ(status["phase"], "running");
   EXPECT_EQ(status["gradients"]["dropped"]["stale"], 4);
   EXPECT_THAT(status["staleness"]["histogram"], ElementsAre(3, 1, 1, 0, 0, 1));
   EXPECT_EQ(status["unix_seconds"], 1234.5);
+  EXPECT_FALSE(status.contains("at_ms"));
   ASSERT_EQ(status["actors"].size(), 4u);
   EXPECT_EQ(status["actors"][0], json({{"slot", 0},
                                        {"alive", true},
+                                       {"incarnation", 0},
                                        {"host", "here"},
                                        {"pid", 41},
                                        {"key", nullptr},
@@ -78,55 +45,28 @@ TEST_F(PagesTest, TheStatusIsThatOfTheLearnerWithItsActors) {
   EXPECT_EQ(status["actors_not_listed"], 0);
 }
 
-TEST_F(PagesTest, AnActorMayCallItsHostWhatItWants) {
+TEST(StatusPage, AnActorMayCallItsHostWhatItWants) {
   auto published = MakePublished();
   published->actors[0].host = "\xff\"}\n";
-  pages_.Show(published);
-  EXPECT_EQ(json::parse(*pages_.Answer(Request("/status.json")).body)["actors"][0]["host"],
-            "\uFFFD\"}\n");
+  const json status = json::parse(StatusPage(ParseConfig("", "x.toml"), *published));
+  EXPECT_EQ(status["actors"][0]["host"], "\uFFFD\"}\n");
 }
 
-TEST_F(PagesTest, OtherPathsAreToldWhatThereIs) {
-  for (const char* path : {"/", "/metrics/", "/Metrics", "//healthz", "*", "/../healthz",
-                           "http://localhost/metrics", "/?/metrics"}) {
-    const PageAnswer answer = pages_.Answer(Request(path));
-    EXPECT_EQ(answer.status, 404u) << path;
-    EXPECT_THAT(*answer.body,
-                AllOf(HasSubstr("/metrics"), HasSubstr("/status.json"), HasSubstr("/healthz")));
-  }
-}
-
-TEST_F(PagesTest, OnlyNamesOfThisMachineAreAnswered) {
-  pages_.Show(MakePublished());
-  for (const char* host : {"localhost", "LocalHost:80", "127.0.0.1", "127.0.0.1:65535", "[::1]",
-                           "[::1]:8080", "localhost:"}) {
-    EXPECT_EQ(StatusFor(host), 200u) << host;
-  }
-  for (const char* host : {"evil.example", "evil.example:8080", "localhost.evil.example",
-                           "127.0.0.1.evil.example", "0.0.0.0", "", ":8080", "localhost:80:80",
-                           "localhost:x", "[::1", "::1", "[::1]x", "user@localhost", "10.0.0.5"}) {
-    EXPECT_EQ(StatusFor(host), 403u) << host;
-  }
-}
-
-TEST_F(PagesTest, HealthIsThatOfTheLearnersLoop) {
-  const auto health = [this](const char* phase) {
-    auto published = MakePublished(clock_.NowMs());
+TEST(HealthOf, IsThatOfTheLearnersLoop) {
+  EXPECT_THAT(HealthOf(nullptr, 0).sentence, HasSubstr("starting: "));
+  EXPECT_FALSE(HealthOf(nullptr, 0).well);
+  const auto health = [](const char* phase, std::int64_t age_ms) {
+    auto published = MakePublished(1000);
     published->status.phase = phase;
-    pages_.Show(published);
-    return pages_.Answer(Request("/healthz"));
+    return HealthOf(published.get(), 1000 + age_ms);
   };
-  EXPECT_EQ(health("done").status, 503u);
-  EXPECT_THAT(*health("done").body, HasSubstr("done: "));
-  EXPECT_EQ(health("waiting").status, 200u) << "that nobody has come yet is nothing bad";
-  EXPECT_EQ(health("running").status, 200u);
-  clock_.AdvanceMs(kMaxSilentMs - 1);
-  EXPECT_EQ(pages_.Answer(Request("/healthz")).status, 200u);
-  clock_.AdvanceMs(1);
-  EXPECT_EQ(pages_.Answer(Request("/healthz")).status, 503u);
-  EXPECT_EQ(*pages_.Answer(Request("/healthz")).body,
-            "stuck: the learner's loop turned 5.0 s ago for the last time\n");
-  EXPECT_EQ(health("running").status, 200u) << "it turns again";
+  EXPECT_FALSE(health("done", 0).well);
+  EXPECT_THAT(health("done", 0).sentence, HasSubstr("done: "));
+  EXPECT_TRUE(health("waiting", 0).well) << "that nobody has come yet is nothing bad";
+  EXPECT_TRUE(health("running", kMaxSilentMs - 1).well);
+  EXPECT_FALSE(health("running", kMaxSilentMs).well);
+  EXPECT_EQ(health("running", kMaxSilentMs).sentence,
+            "stuck: the learner's loop turned 5.0 s ago for the last time");
 }
 
 PrometheusPage PageOf(const learner::PublishedStatus& published, const std::string& config = "") {

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "core/error.h"
+#include "monitor/http/gate.h"
+#include "monitor/http/pages.h"
 #include "tests/monitor/http/published.h"
 #include "tests/support/http_client.h"
 #include "tests/support/plain_tcp.h"
@@ -28,9 +30,10 @@ class StatusServerTest : public testing::Test {
  protected:
   // `patience` is long in tests that cut no reader off.
   void Start(milliseconds patience = std::chrono::minutes(5), std::size_t readers = 32) {
-    server_.emplace(config_, StatusServerOptions{.patience = patience, .max_readers = readers},
-                    clock_);
-    server_->Show(MakePublished());
+    Serve({.patience = patience, .max_readers = readers});
+  }
+  void Serve(const StatusServerOptions& options) {
+    server_.emplace(options, [this](const PageRequest& request) { return Answer(request); });
   }
   std::uint16_t port() const { return server_->port(); }
   // Shows a page that is larger than the kernel's buffer for a reader.
@@ -40,11 +43,29 @@ class StatusServerTest : public testing::Test {
     for (std::uint32_t slot = 4; slot < 1024; ++slot) {
       published->actors.push_back({.slot = slot, .alive = true, .host = host});
     }
-    server_->Show(published);
+    published_ = std::move(published);
+  }
+
+ private:
+  PageAnswer Answer(const PageRequest& request) const {
+    if (auto stopped = Gate({}).Stop(request)) return *std::move(stopped);
+    const bool head = request.method == "HEAD";
+    if (request.path() == "/healthz") return Sentence(200, "ok");
+    if (request.path() == "/metrics") {
+      return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
+              .body = std::make_shared<const std::string>(MetricsPage(config_, *published_)),
+              .head_only = head};
+    }
+    if (request.path() != "/status.json") return Sentence(404, "no such page");
+    return {.content_type = "application/json",
+            .body = std::make_shared<const std::string>(StatusPage(config_, *published_)),
+            .head_only = head};
   }
 
   const Config config_ = ParseConfig("", "x.toml");
-  const FakeClock clock_;
+  std::shared_ptr<const learner::PublishedStatus> published_ = MakePublished();
+
+ protected:
   std::optional<StatusServer> server_;
 };
 
@@ -192,31 +213,31 @@ TEST_F(StatusServerTest, EndsWithReadersInTheMiddle) {
 
 TEST_F(StatusServerTest, APortThatIsTakenIsNamed) {
   const ReservedPort taken;
-  EXPECT_NO_THROW(CheckStatusPort(taken.port()));
+  StatusConfig config;
+  config.port = taken.port();
+  EXPECT_NO_THROW(CheckListen(config));
   taken.Listen();
   const std::string key = "status.port = " + std::to_string(taken.port()) + ": ";
   const auto matches = testing::ThrowsMessage<UserError>(
       AllOf(testing::StartsWith(key), HasSubstr("in use"), HasSubstr("another port")));
-  EXPECT_THAT([&] { CheckStatusPort(taken.port()); }, matches);
-  EXPECT_THAT([&] { server_.emplace(config_, StatusServerOptions{.port = taken.port()}, clock_); },
-              matches);
+  EXPECT_THAT([&] { CheckListen(config); }, matches);
+  EXPECT_THAT([&] { Serve({.port = taken.port()}); }, matches);
 }
 
 TEST_F(StatusServerTest, TheSamePortAgainAtOnce) {
   const ReservedPort reserved;
   for (int i = 0; i < 3; ++i) {
-    server_.emplace(config_, StatusServerOptions{.port = reserved.port()}, clock_);
-    EXPECT_EQ(Get(reserved.port(), "/healthz").status, 503);  // and its connection lingers
+    Serve({.port = reserved.port()});
+    EXPECT_EQ(Get(reserved.port(), "/healthz").status, 200);  // and its connection lingers
     server_.reset();
   }
 }
 
-TEST_F(StatusServerTest, ALearnerThatComesBackWaitsForItsPort) {
+TEST_F(StatusServerTest, OneThatComesBackWaitsForItsPort) {
   std::optional<ReservedPort> taken(std::in_place);
   const std::uint16_t port = taken->port();
   taken->Listen();
-  server_.emplace(config_, StatusServerOptions{.port = port, .keep_trying = true}, clock_);
-  server_->Show(MakePublished());
+  Serve({.port = port, .keep_trying = true});
   taken.reset();
   const SteadyClock clock;
   int status = 0;

@@ -76,6 +76,16 @@ TEST(HistogramTest, BarsMayBeWideAndTheLastOneOpen) {
   EXPECT_THAT(svg, HasSubstr(">10+</text>"));
 }
 
+// The line stands right of the bar of the bound, and not where no bar reaches.
+TEST(HistogramTest, TheBoundIsALine) {
+  const StalenessBins bins{.counts = {60, 30, 10}};
+  EXPECT_EQ(CountIn(DrawHistogram(bins, 0.6, 0), "class=\"bound\""), 0u);
+  const std::string svg = DrawHistogram(bins, 0.6, 0, false, 2);
+  EXPECT_EQ(HtmlMistake(svg), "");
+  EXPECT_EQ(CountIn(svg, "class=\"bound\"><title>bound 2</title>"), 1u);
+  EXPECT_EQ(CountIn(DrawHistogram(bins, 0.6, 0, false, 3), "class=\"bound\""), 0u);
+}
+
 TEST(HistogramTest, NoGradients) {
   EXPECT_THAT(DrawHistogram({.counts = {0, 0}}, 0, 0), HasSubstr("no gradient"));
   EXPECT_THAT(DrawHistogram({.counts = {}}, 0, 0), HasSubstr("no gradient"));

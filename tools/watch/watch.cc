@@ -1,0 +1,103 @@
+#include "tools/watch/watch.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <boost/asio/ip/address.hpp>
+#include <functional>
+#include <system_error>
+
+#include "core/clock.h"
+#include "core/config/config.h"
+#include "core/error.h"
+#include "core/log.h"
+#include "core/process.h"
+#include "monitor/http/gate.h"
+#include "monitor/http/status_server.h"
+#include "tools/watch/run_pages.h"
+
+namespace starling::watch {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsRun(const fs::path& dir) {
+  std::error_code none;
+  return fs::exists(dir / "config.toml", none);
+}
+
+// The address: the options', or the run's own. Throws UserError.
+StatusConfig AddressOf(const WatchOptions& options, bool is_run) {
+  StatusConfig address;
+  if (is_run) address = LoadConfig(options.target / "config.toml").status;
+  // By hand the run's own port is that of its supervisor's pages.
+  if (options.parent == 0) address.port = 0;
+  if (options.port) address.port = *options.port;
+  if (!options.bind.empty()) address.bind = options.bind;
+  if (!options.token_file.empty()) address.token_file = options.token_file;
+  return address;
+}
+
+std::string UrlOf(const std::string& bind, std::uint16_t port) {
+  const bool v6 = bind.find(':') != std::string::npos;
+  return v6 ? fmt::format("http://[{}]:{}/", bind, port) : fmt::format("http://{}:{}/", bind, port);
+}
+
+monitor::Answerer Guarded(monitor::GateRules rules, monitor::Answerer answer) {
+  return [gate = monitor::Gate(std::move(rules)),
+          answer = std::move(answer)](const monitor::PageRequest& request) {
+    auto stopped = gate.Stop(request);
+    monitor::PageAnswer said = stopped ? *std::move(stopped) : answer(request);
+    said.head_only = request.method == "HEAD";
+    return said;
+  };
+}
+
+}  // namespace
+
+int RunWatch(const WatchOptions& options) {
+  // 1. Check everything.
+  std::error_code none;
+  if (!fs::is_directory(options.target, none)) {
+    throw UserError(fmt::format("there is no directory {}", options.target.string()));
+  }
+  const fs::path target = fs::canonical(options.target);
+  const bool is_run = IsRun(target), by_hand = options.parent == 0;
+  const StatusConfig address = AddressOf(options, is_run);
+  monitor::GateRules rules{.loopback = boost::asio::ip::make_address(address.bind).is_loopback()};
+  if (!address.token_file.empty()) rules.token = monitor::ReadToken(address.token_file);
+
+  // 2. Serve.
+  if (!by_hand) InitLog("pages");
+  ::setpriority(PRIO_PROCESS, 0, 19);
+  const int stop_fd = CatchStopSignals();
+  const std::function<bool()> abandoned = WatchParent(options.parent);
+  const SteadyClock clock;
+  RunPages run(target, clock);
+  ListPages list(target, clock);
+  const monitor::StatusServer server({.bind = address.bind,
+                                      .port = static_cast<std::uint16_t>(address.port),
+                                      .keep_trying = !by_hand},
+                                     Guarded(rules, [&](const monitor::PageRequest& request) {
+                                       return is_run ? run.Answer(request.path())
+                                                     : list.Answer(request.path());
+                                     }));
+  const std::string url = UrlOf(address.bind, server.port());
+  if (by_hand) {
+    fmt::print("{} (Ctrl-C ends it)\n", url);
+    std::fflush(stdout);
+  } else if (server.port() > 0) {
+    LogInfo("the page of this run: {}", url);
+  }
+
+  // 3. Wait for the end.
+  constexpr int kLookMs = 500;
+  pollfd stop{.fd = stop_fd, .events = POLLIN, .revents = 0};
+  while (!abandoned() && ::poll(&stop, 1, kLookMs) <= 0) {
+  }
+  return kExitDone;
+}
+
+}  // namespace starling::watch
