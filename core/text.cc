@@ -188,4 +188,21 @@ std::string ToUtf8(std::string_view text) {
   return valid;
 }
 
+std::string Base64(std::string_view bytes) {
+  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    const std::size_t count = std::min<std::size_t>(3, bytes.size() - at);
+    std::uint32_t group = 0;  // 24 bits, the first byte at the top
+    for (std::size_t i = 0; i < 3; ++i) {
+      group = group << 8 | (i < count ? static_cast<unsigned char>(bytes[at + i]) : 0u);
+    }
+    for (std::size_t digit = 0; digit < 4; ++digit) {
+      text += digit <= count ? kDigits[group >> (18 - 6 * digit) & 63] : '=';
+    }
+  }
+  return text;
+}
+
 }  // namespace starling

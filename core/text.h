@@ -59,6 +59,9 @@ std::string NearestName(std::string_view word, const std::vector<std::string>& k
 // Returns `; did you mean "..."?` for the end of a sentence, or "" if no name is near.
 std::string DidYouMean(std::string_view word, const std::vector<std::string>& known);
 
+// Bytes as base64 (RFC 4648, section 4), padded.
+std::string Base64(std::string_view bytes);
+
 // ---- UTF-8
 
 // Returns whether `text` is UTF-8 as TOML and JSON accept it: no overlong encodings, no surrogates,

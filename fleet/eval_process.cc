@@ -2,10 +2,7 @@
 
 #include <poll.h>
 
-#include <algorithm>
 #include <optional>
-#include <span>
-#include <stdexcept>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -15,13 +12,12 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/tensorboard.h"
+#include "fleet/live_weights.h"
 #include "learner/storage/checkpoint.h"
 #include "results/eval_results.h"
 #include "results/initial_net.h"
 #include "results/trained.h"
 #include "wire/runtime_dir.h"
-#include "wire/slices.h"
-#include "wire/snapshot.h"
 
 namespace starling::fleet {
 namespace {
@@ -45,9 +41,8 @@ class EvalProcess {
         config_(LoadRun(options.run_dir)),
         net_(results::InitialNetToResume(config_, options.run_dir)),
         layout_(net_.layout),
-        slices_(
-            wire::CutIntoSlices(layout_.size(), static_cast<std::size_t>(config_.learner.shards))),
-        root_(wire::RuntimeRoot(config_.wire.runtime_dir)),
+        live_(wire::RuntimeRoot(config_.wire.runtime_dir), options.run_dir, layout_,
+              static_cast<std::size_t>(config_.learner.shards)),
         results_(options.run_dir),
         schedule_(static_cast<std::uint64_t>(config_.eval.every_steps), LastSteps()) {
     OpenEvents();
@@ -84,44 +79,13 @@ class EvalProcess {
     }
   }
 
-  std::vector<std::filesystem::path> SlicePaths(const std::filesystem::path& first) const {
-    std::vector<std::filesystem::path> paths{first};
-    while (paths.size() < slices_.size()) {
-      paths.push_back(wire::RuntimeDir::SlicePath(first, paths.size()));
-    }
-    return paths;
-  }
-
-  // Opens the weights of the present learner, if there is one.
-  void FindLearner() {
-    const auto exists = [none = std::error_code()](const auto& path) mutable {
-      return std::filesystem::exists(path, none);
-    };
-    const auto path = wire::RuntimeDir::FindSnapshot(root_, options_.run_dir);
-    if (path == path_) return;
-    path_.reset();
-    readers_.clear();
-    // The other shards of a learner start later than its first: try again at the next poll.
-    if (!path || !std::ranges::all_of(SlicePaths(*path), exists)) return;
-    path_ = path;
-    try {
-      for (const auto& slice : SlicePaths(*path)) {
-        readers_.emplace_back(slice, slices_[readers_.size()].size, layout_.fingerprint());
-      }
-    } catch (const std::runtime_error& error) {
-      readers_.clear();
-      LogInfo("{}", error.what());  // it may have ended: the next one has another path
-    }
-  }
-
   std::optional<learner::Checkpoint> TakeDue() {
-    FindLearner();
-    const auto newest = readers_.empty() ? std::nullopt : readers_.front().Peek();
+    const auto newest = live_.Peek();
     if (!newest || !schedule_.Due(newest->steps)) return std::nullopt;
     learner::Checkpoint taken;
     taken.weights.resize(layout_.size());
     wire::SnapshotMeta meta;
-    if (!ReadAll(taken.weights, meta))
+    if (!live_.Read(taken.weights, meta))
       return std::nullopt;  // overwritten meanwhile: try at the next poll
     schedule_.Done(meta.steps);
     taken.term = meta.term;
@@ -132,15 +96,6 @@ class EvalProcess {
     taken.spaces = net_.spaces;
     taken.counters = "{}";
     return taken;
-  }
-
-  // Reads the newest slice of every shard; `meta` is that of the first.
-  bool ReadAll(std::span<float> weights, wire::SnapshotMeta& meta) {
-    for (std::size_t shard = readers_.size(); shard-- > 0;) {
-      const auto [begin, size] = slices_[shard];
-      if (!readers_[shard].Read(0, weights.subspan(begin, size), meta)) return false;
-    }
-    return true;
   }
 
   void EvaluateNewestCheckpoint() {
@@ -184,14 +139,11 @@ class EvalProcess {
   const Config config_;
   const learner::InitialNet net_;  // without weights
   const net::ParameterLayout& layout_;
-  const std::vector<wire::Slice> slices_;
-  const std::filesystem::path root_;
+  LiveWeights live_;
   results::EvalResults results_;
   EvalSchedule schedule_;
   std::optional<EventFile> events_;
   bool warned_ = false;
-  std::optional<std::filesystem::path> path_;  // of the first shard's snapshot
-  std::vector<wire::SnapshotReader> readers_;  // one per shard of the learner
 };
 
 }  // namespace

@@ -2,7 +2,8 @@
 // fleet/supervisor_policy.h.
 //
 // The rules:
-//  - It starts before all others and ends after them: the pages tell of every start and end.
+//  - It starts before all others and is killed when they have ended: the pages tell of a start that
+//    takes long, and of a last checkpoint that does.
 //  - After a death it is started again in 50 ms, doubling to at most 1 s with each death in a row.
 //    One that lived for `pages_well_ms` begins a new row.
 //  - After `pages_deaths` of them, or at exit status 2, it is abandoned with a warning. The run

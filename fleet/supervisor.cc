@@ -23,6 +23,7 @@
 #include "core/process.h"
 #include "fleet/actor_command.h"
 #include "fleet/child_output.h"
+#include "fleet/pages_process.h"
 #include "monitor/console.h"
 #include "monitor/fleet_status.h"
 #include "monitor/run_history.h"
@@ -89,7 +90,9 @@ class Supervisor {
 
   // Only the pages are left, and after an exception others.
   ~Supervisor() {
-    ForEachAlive([](int, Process& process) { EndChild(process.pid, 0); });
+    ForEachAlive([](int slot, Process& process) {
+      slot == kPagesSlot ? EndPages(process.pid) : static_cast<void>(EndChild(process.pid, 0));
+    });
   }
 
   SupervisorResult Run() {

@@ -1,6 +1,6 @@
 // Starts the learner, the actors, the evaluator, the redo and the status pages as direct children,
-// watches, restarts and stops them: carries out the decisions of fleet/supervisor_policy.h. No child is left when it
-// returns.
+// watches, restarts and stops them: carries out the decisions of fleet/supervisor_policy.h. No
+// child is left when it returns.
 //
 // REQUIRES: the main thread. The kernel ends the children with the thread that started them.
 #pragma once

@@ -118,10 +118,9 @@ std::string IfComplete(const Plan& plan) {
 void RemoveLeftovers(const Config& config, RunLog& log) {
   try {
     const fs::path root = wire::RuntimeRoot(config.wire.runtime_dir);
-    const std::size_t removed = wire::RuntimeDir::RemoveStale(root);
-    if (removed > 0) {
+    if (wire::RuntimeDir::RemoveStale(root) > 0) {
       log.Log(LogLevel::kInfo,
-              fmt::format("removed what {} killed run(s) left in {}", removed, root.string()));
+              fmt::format("removed what processes that were killed left in {}", root.string()));
     }
   } catch (const std::exception& error) {
     log.Log(LogLevel::kWarn,
@@ -158,7 +157,14 @@ PolicyLimits LimitsOf(const Config& config) {
 
 std::optional<ChildSpec> PagesFor(const Plan& plan) {
   if (plan.config.status.port == 0) return std::nullopt;
-  return PagesOf(plan.run_dir);
+  return PagesOf(plan.config.status, plan.run_dir);
+}
+
+std::string PageAddress(const StatusConfig& status) {
+  const bool every = status.bind == "0.0.0.0" || status.bind == "::";
+  const bool v6 = status.bind.find(':') != std::string::npos && !every;
+  const std::string host = every ? HostName() : v6 ? "[" + status.bind + "]" : status.bind;
+  return fmt::format("http://{}:{}/", host, status.port);
 }
 
 std::string Headline(const Plan& plan, bool no_actors) {
@@ -267,6 +273,9 @@ int RunTrain(const TrainOptions& options) {
   const fs::path root = wire::RuntimeRoot(plan.config.wire.runtime_dir);
   const auto fleet_files = wire::RuntimeDir::Create(root, wire::RuntimeDir::FleetOf(plan.run_dir));
   console.Print(Headline(plan, options.no_actors));
+  if (const StatusConfig& status = plan.config.status; status.port != 0) {
+    console.Print("its page: " + PageAddress(status));
+  }
 
   // 3. Run, clean up and sum up.
   const monitor::RunFacts facts = monitor::FactsOf(plan.config);

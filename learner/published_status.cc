@@ -33,7 +33,7 @@ Json RowOf(const ActorStatus& actor) {
 }
 
 ActorStatus ActorIn(const Json& row) {
-  ActorStatus actor{.slot = row.at("slot"), .alive = row.at("alive")};
+  ActorStatus actor{.slot = row.at("slot").get<std::uint32_t>(), .alive = row.at("alive")};
   if (!actor.alive) {
     actor.left = TextIn(row, "left");
     return actor;

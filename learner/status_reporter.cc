@@ -151,7 +151,8 @@ void StatusReporter::Report(Moment moment, const LoopTimes& loop, const std::str
     metrics_ms_ = now;
     WriteMetrics(status);
   }
-  if (sinks_.on_published && (!paced || now - published_ms_ >= kPublishMs)) {
+  const bool running = moment == Moment::kRunning;
+  if (sinks_.on_published && (!running || now - published_ms_ >= kPublishMs)) {
     published_ms_ = now;
     Publish(status);
   }

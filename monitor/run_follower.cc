@@ -11,7 +11,9 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/text.h"
+#include "learner/run_goal.h"
 #include "monitor/http/pages.h"
+#include "results/run_dir.h"
 #include "wire/runtime_dir.h"
 
 namespace starling::monitor {
@@ -25,22 +27,12 @@ constexpr std::int64_t kGrowsMs = 10'000;  // a file that grew so lately is bein
 constexpr std::size_t kLogLines = 12;
 constexpr std::uint64_t kLogBytes = 8 << 10;
 
-std::uintmax_t SizeOf(const fs::path& file) {
-  std::error_code none;
-  const std::uintmax_t size = fs::file_size(file, none);
-  return none ? 0 : size;
-}
-
 std::string TextIn(const fs::path& file) {
   try {
     return ReadRegularFile(file);
   } catch (const std::system_error&) {
     return "";
   }
-}
-
-std::string StepsOf(const results::LoadedRun& run) {
-  return Grouped(static_cast<std::uint64_t>(run.steps()));
 }
 
 }  // namespace
@@ -52,68 +44,107 @@ std::string_view NameOf(Standing standing) {
 }
 
 RunFollower::RunFollower(fs::path run_dir, const Clock& clock)
-    : run_dir_(std::move(run_dir)), clock_(clock) {}
+    : run_dir_(std::move(run_dir)), clock_(clock), metrics_(run_dir_) {}
 
 void RunFollower::LookAtStatus() {
   // 1. Who is at work.
   const std::int64_t now = clock_.NowMs();
   if (status_ms_ && now - *status_ms_ < kLookMs) return;
   status_ms_ = now;
-  if (!config_) ReadConfig();
-  if (!config_) return;
+  ReadConfig();
   alive_ = FindAlive();
   fleet_.reset();
   if (!alive_.any()) return published_.reset();
 
-  // 2. What they say.
+  // 2. What they say. A learner that has just begun has not said anything yet.
   if (alive_.supervisor) {
     const fs::path fleet = wire::RuntimeDir::FleetOf(run_dir_);
     fleet_ = ParseFleetStatus(TextIn(wire::RuntimeDir::StatusPath(root_, fleet)));
   }
-  auto newest = learner::ParsePublished(TextIn(wire::RuntimeDir::StatusPath(root_, run_dir_)));
-  if (newest) published_ = *std::move(newest);
+  const std::string text = TextIn(wire::RuntimeDir::StatusPath(root_, run_dir_));
+  auto newest = learner::ParsePublished(text);
+  if (newest) {
+    published_ = *std::move(newest);
+  } else if (text.empty() && alive_.learner) {
+    published_.reset();
+  }
 }
 
 void RunFollower::Look() {
   LookAtStatus();
   const std::int64_t now = clock_.NowMs();
-  if (!config_ || (looked_ms_ && now - *looked_ms_ < kLookMs)) return;
+  if (!config_) {
+    standing_ = Standing::kUnreadable;
+    return;
+  }
+  if (history_ && looked_ms_ && now - *looked_ms_ < kLookMs) return;
+
+  // 1. The files that stay.
   const bool gap = !looked_ms_ || now - *looked_ms_ >= kGapMs;
-  looked_ms_ = now;
+  const bool begun = !metrics_.points().empty(), grown = metrics_.Read();
+  if (alive() || known_alive_.any()) {
+    grown_ms_ = INT64_MIN / 2;
+  } else if (begun && grown && !gap && !metrics_.behind()) {
+    grown_ms_ = now;
+  }
+  bool changed = alive_ != std::exchange(known_alive_, alive_);
+  if (const Stamp stamp = StampOf("summary.json"); stamp != summary_stamp_) {
+    summary_stamp_ = stamp;
+    result_ = results::ReadSummary(run_dir_);
+    changed = true;
+  }
+  if (const Stamp stamp = StampOf("eval.jsonl"); stamp != evals_stamp_) {
+    evals_stamp_ = stamp;
+    evals_ = results::ReadEvalLines(run_dir_);
+  }
 
-  // 1. The files that stay. While the run lives, its status says more than they.
-  const Signature signature = SignatureNow();
-  if (!gap && signature.metrics > signature_.metrics) grown_ms_ = now;
-  if (signature.evals != signature_.evals) run_.evals = results::ReadEvalLines(run_dir_);
-  const bool changed = alive_ != known_alive_ || (!alive() && signature != signature_);
-  known_alive_ = alive_;
-  signature_ = signature;
-  if (gap || changed) Reload(now);
-
-  // 2. The status.
+  // 2. The model. While the run lives, its status says more than its files, unless nobody looked.
+  const bool late = metrics_.behind() || (grown && !alive());
+  if (!history_ || gap || changed || late) DrawPast(now);
   if (published_ && published_->at_ms != shown_at_ms_) {
     shown_at_ms_ = published_->at_ms;
     history_->Add(now, published_->status);
   }
   Judge(now);
+  looked_ms_ = clock_.NowMs();
 }
 
 bool RunFollower::learner_gone() const {
-  if (!alive() || !published_) return false;
+  if (!alive() || !published_ || (fleet_ && fleet_->over)) return false;
   return fleet_ ? !fleet_->learner_alive : !alive_.learner;
 }
 
+RunFollower::Stamp RunFollower::StampOf(const char* file) const {
+  std::error_code none;
+  const std::uintmax_t size = fs::file_size(run_dir_ / file, none);
+  if (none) return {};
+  const auto time = fs::last_write_time(run_dir_ / file, none);
+  return {size, time};
+}
+
+// It changes when a run is resumed with other settings.
 void RunFollower::ReadConfig() {
+  const Stamp stamp = StampOf("config.toml");
+  if (stamp == std::exchange(config_stamp_, stamp) && (config_ || !sentence_.empty())) return;
+  history_.reset();
   try {
     config_ = LoadConfig(run_dir_ / "config.toml");
-    root_ = wire::RuntimeRoot(config_->wire.runtime_dir);
-  } catch (const std::exception& error) {  // of another version, say
+  } catch (const UserError& error) {  // of another version, say
     config_.reset();
-    sentence_ = fmt::format("config.toml cannot be read: {}", error.what());
+    sentence_ = stamp == Stamp{}
+                    ? "it has no configuration yet"
+                    : fmt::format("its configuration cannot be read: {}", error.what());
+    return;
+  }
+  try {
+    root_ = wire::RuntimeRoot(config_->wire.runtime_dir);
+  } catch (const UserError&) {  // it was trained on another machine
+    root_.clear();
   }
 }
 
 RunFollower::Alive RunFollower::FindAlive() const {
+  if (!config_ || root_.empty()) return {};
   const auto alive = [this](const fs::path& run) {
     try {
       return wire::RuntimeDir::FindOwner(root_, run).has_value();
@@ -124,47 +155,45 @@ RunFollower::Alive RunFollower::FindAlive() const {
   return {.learner = alive(run_dir_), .supervisor = alive(wire::RuntimeDir::FleetOf(run_dir_))};
 }
 
-RunFollower::Signature RunFollower::SignatureNow() const {
-  return {.metrics = SizeOf(run_dir_ / "metrics.jsonl"),
-          .summary = SizeOf(run_dir_ / "summary.json"),
-          .evals = SizeOf(run_dir_ / "eval.jsonl")};
-}
-
 // Time on the curves begins so that the past ends now.
-void RunFollower::Reload(std::int64_t now_ms) {
-  run_ = results::LoadRun(run_dir_);
-  const double past_s = run_.metrics.empty() ? 0 : run_.metrics.back().seconds;
+void RunFollower::DrawPast(std::int64_t now_ms) {
+  const std::vector<results::MetricPoint>& points = metrics_.points();
+  const double past_s = points.empty() ? 0 : points.back().seconds;
   history_.emplace(FactsOf(*config_), static_cast<int>(config_->actors.count),
                    now_ms - static_cast<std::int64_t>(past_s * 1000));
-  for (const results::MetricPoint& point : run_.metrics) {
+  for (const results::MetricPoint& point : points) {
     history_->AddPast(point.seconds, static_cast<std::uint64_t>(point.steps), point.mean_return);
   }
   past_end_ms_ = now_ms;
   shown_at_ms_ = 0;
-  if (!alive() && run_.summary) history_->Add(now_ms, *run_.summary);
+  if (!alive() && result_) history_->Add(now_ms, result_->training);
 }
 
 void RunFollower::Judge(std::int64_t now_ms) {
   using enum Standing;
   if (alive()) {
-    const bool redoes = fleet_ && fleet_->redo;
     const bool old = published_ && now_ms - published_->at_ms >= kMaxSilentMs;
     history_->SetSilent(!learner_gone() && (fleet_ ? fleet_->learner_silent : old));
     history_->SetRedo(fleet_ ? fleet_->redo : std::nullopt);
-    const bool over = fleet_ && fleet_->over;
-    standing_ = learner_gone() && !redoes && !over ? kLearnerGone : kLive;
+    standing_ = learner_gone() && !(fleet_ && fleet_->redo) ? kLearnerGone : kLive;
   } else if (now_ms - grown_ms_ < kGrowsMs) {
     standing_ = kElsewhere;
-  } else if (run_.state == results::RunState::kFinished) {
+  } else if (result_ && learner::GoalOf(*config_).Reached(result_->training)) {
     standing_ = kFinished;
   } else {
-    standing_ = run_.error.empty() ? kInterrupted : kFailed;
+    standing_ = result_ && !result_->error.empty() ? kFailed : kInterrupted;
   }
   sentence_ = SentenceOf(standing_);
 }
 
+std::string RunFollower::Steps() const {
+  const std::vector<results::MetricPoint>& points = metrics_.points();
+  const std::uint64_t told = result_ ? result_->training.steps : 0;
+  return Grouped(
+      std::max(told, points.empty() ? 0 : static_cast<std::uint64_t>(points.back().steps)));
+}
+
 std::string RunFollower::SentenceOf(Standing standing) const {
-  const std::string run = ShellQuoted(run_dir_.string());
   switch (standing) {
     case Standing::kLive:
       return ProgressLine(history_->progress());
@@ -174,19 +203,21 @@ std::string RunFollower::SentenceOf(Standing standing) const {
           "actors wait for it",
           Grouped(published_->status.steps));
     case Standing::kElsewhere:
-      return fmt::format("at {} steps, on another machine: who is at work there is not known here",
-                         StepsOf(run_));
+      return fmt::format("at {} steps: its files grow, and its processes are not found here",
+                         Steps());
     case Standing::kFinished:
-      return fmt::format("finished after {} steps", StepsOf(run_));
+      return fmt::format("after {} steps", Steps());
     case Standing::kInterrupted:
-      return fmt::format("interrupted at {} steps; starling train --resume {} goes on with it",
-                         StepsOf(run_), run);
-    case Standing::kFailed:
-      return fmt::format("failed at {} steps: {}", StepsOf(run_), run_.error);
-    case Standing::kUnreadable:
       break;
+    case Standing::kFailed:
+      return fmt::format("at {} steps: {}", Steps(), result_->error);
+    case Standing::kUnreadable:
+      return sentence_;
   }
-  return sentence_;
+  std::string sentence = fmt::format("not at work here, at {} steps", Steps());
+  if (!results::HasCheckpoint(run_dir_) || results::IsSimulated(run_dir_)) return sentence;
+  return fmt::format("{}; unless it trains on another machine, starling train --resume {} goes on",
+                     sentence, ShellQuoted(run_dir_.string()));
 }
 
 // The supervisor's account; by hand the learner's, which knows its members only.

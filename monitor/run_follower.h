@@ -14,13 +14,14 @@
 #include "monitor/run_history.h"
 #include "results/eval_results.h"
 #include "results/run_record.h"
+#include "results/summary.h"
 
 namespace starling::monitor {
 
 enum class Standing : std::uint8_t {
   kLive,         // a learner works, or comes
   kLearnerGone,  // the fleet lives without a learner, which is started again
-  kElsewhere,    // the run's files grow, and its processes are not on this machine
+  kElsewhere,    // its files grow, and its processes are not found here
   kFinished,
   kInterrupted,
   kFailed,
@@ -35,7 +36,7 @@ class RunFollower {
   RunFollower(std::filesystem::path run_dir, const Clock& clock);
 
   // Each reads what is new, at most about twice a second, and throws for no content of files.
-  // LookAtStatus reads published(), learner_gone() and alive() only: that costs the same however long
+  // LookAtStatus reads published(), learner_gone() and alive() only: it costs the same however long
   // the run is.
   void Look();
   void LookAtStatus();
@@ -43,57 +44,72 @@ class RunFollower {
   const std::filesystem::path& run_dir() const { return run_dir_; }
   // nullopt: it cannot be read, sentence() says why.
   const std::optional<Config>& config() const { return config_; }
-  Standing standing() const { return standing_; }
-  // How the run is, in one sentence.
-  const std::string& sentence() const { return sentence_; }
   // Whether a process of the run is at work on this machine: its learner or its supervisor.
   bool alive() const { return alive_.any(); }
   // The fleet lives without a learner.
   bool learner_gone() const;
-  // The learner's newest status; nullopt before the first, and for a run that is over.
+  // The learner's newest status; nullopt before the first of a learner, and if the run is over.
   const std::optional<learner::PublishedStatus>& published() const { return published_; }
+
+  // The rest is of the newest Look.
+  Standing standing() const { return standing_; }
+  // How the run is, in one sentence.
+  const std::string& sentence() const { return sentence_; }
   // Whether the rows of actors mean something: a fleet is at work.
   bool has_actors() const { return published_ && !published_->actors.empty(); }
   // REQUIRES: config().
   RunView View();
-  const std::vector<results::EvalLine>& evals() const { return run_.evals; }
+  const std::vector<results::EvalLine>& evals() const { return evals_; }
   // The last lines of the run's log.
   std::vector<std::string> LogLines() const;
 
  private:
-  // What changes when one of the files does.
-  struct Signature {
-    std::uintmax_t metrics = 0, summary = 0, evals = 0;
-    friend bool operator==(const Signature&, const Signature&) = default;
-  };
   struct Alive {
     bool learner = false, supervisor = false;
     bool any() const { return learner || supervisor; }
     friend bool operator==(const Alive&, const Alive&) = default;
   };
+  // What a file is like, to know whether it has changed.
+  struct Stamp {
+    std::uintmax_t size = 0;
+    std::filesystem::file_time_type time{};
+    friend bool operator==(const Stamp&, const Stamp&) = default;
+  };
 
+  Stamp StampOf(const char* file) const;
   void ReadConfig();
   Alive FindAlive() const;
-  Signature SignatureNow() const;
-  void Reload(std::int64_t now_ms);
+  void DrawPast(std::int64_t now_ms);
   void Judge(std::int64_t now_ms);
   std::string SentenceOf(Standing standing) const;
+  std::string Steps() const;
   std::vector<ActorProcess> Processes() const;
 
   const std::filesystem::path run_dir_;
   const Clock& clock_;
+
+  // Its configuration, and where its processes are.
+  Stamp config_stamp_;
   std::optional<Config> config_;
-  std::filesystem::path root_;                         // of runtime directories
-  std::optional<std::int64_t> looked_ms_, status_ms_;  // Look and LookAtStatus, the last time
-  Alive alive_, known_alive_;                          // known_: when `run_` was read
-  Signature signature_;
-  std::int64_t grown_ms_ = INT64_MIN / 2;  // metrics.jsonl was seen to grow
-  results::LoadedRun run_;
+  std::filesystem::path root_;  // of runtime directories; "": there is none
+
+  // Its processes.
+  std::optional<std::int64_t> status_ms_;  // LookAtStatus, the last time
+  Alive alive_;
+  std::optional<learner::PublishedStatus> published_;
+  std::optional<FleetStatus> fleet_;
+
+  // Its files, and the model.
+  std::optional<std::int64_t> looked_ms_;  // Look, the last time
+  Alive known_alive_;                      // then
+  Stamp summary_stamp_, evals_stamp_;
+  std::optional<results::RunResult> result_;
+  std::vector<results::EvalLine> evals_;
+  results::MetricsTail metrics_;
+  std::int64_t grown_ms_ = INT64_MIN / 2;  // metrics_ grew, and no process was found
   std::optional<RunHistory> history_;
   std::int64_t past_end_ms_ = 0;  // the end of a run that is over, on the clock of history_
-  std::optional<learner::PublishedStatus> published_;
-  std::int64_t shown_at_ms_ = 0;  // that of the status that history_ has
-  std::optional<FleetStatus> fleet_;
+  std::int64_t shown_at_ms_ = 0;  // of the status that history_ has
   Standing standing_ = Standing::kUnreadable;
   std::string sentence_;
 };

@@ -69,7 +69,7 @@ RunFacts FactsOf(const Config& config);
 struct RunView {
   RunFacts facts;
   Progress progress;
-  double elapsed_s = 0;                // since this program began to watch
+  double elapsed_s = 0;                // since the start of the curves
   const Series* returns = nullptr;     // mean return over time; never null
   const Series* rate = nullptr;        // steps per second over time; never null
   learner::StalenessStatus staleness;  // of all gradients applied so far

@@ -269,7 +269,8 @@ void AddWatch(CLI::App& app, watch::WatchOptions& options) {
           ""));
   watch.add_option("--token-file", options.token_file, "over status.token_file")
       ->transform(IsPath());
-  watch.add_option("--parent", options.parent)->group("");  // the supervisor's
+  watch.add_option("--parent", options.parent)->group("");  // of those that it starts itself
+  watch.add_flag("--play", options.play)->group("");
 }
 
 void AddConform(CLI::App& app, Options& options) {

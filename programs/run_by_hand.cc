@@ -133,13 +133,15 @@ Reports::Reports(const Config& config, const RunOptions& options, int status_fd)
       screen_(config, clock_) {
   if (config.status.port == 0 || options.supervised()) return;
   monitor::CheckListen(config.status);
-  const Spawned pages = Spawn(fleet::PagesOf(options.run_dir));
+  ChildSpec spec = fleet::PagesOf(config.status, options.run_dir);
+  spec.our_output = true;
+  const Spawned pages = Spawn(spec);
   pages_pid_ = pages.pid;
   if (pages.pid < 0) LogWarn("no status pages: {}", ErrorText(pages.error));
 }
 
 Reports::~Reports() {
-  if (pages_pid_ > 0) EndChild(pages_pid_, 0);
+  if (pages_pid_ > 0) fleet::EndPages(pages_pid_);
 }
 
 learner::StatusReporter::Sinks Reports::Sinks() {
@@ -157,7 +159,7 @@ void Reports::Publish(const learner::PublishedStatus& published) {
                                 -1, ' ', false, nlohmann::json::error_handler_t::replace));
     unpublished_ = false;
   } catch (const std::system_error& error) {
-    if (!std::exchange(unpublished_, true)) LogWarn("the pages stand still: {}", error.what());
+    if (!std::exchange(unpublished_, true)) LogInfo("nothing for status pages: {}", error.what());
   }
 }
 

@@ -270,7 +270,7 @@ void CheckResumable(const fs::path& run_dir) {
 
 void WriteConfig(const fs::path& run_dir, const Config& config) {
   Config kept = config;  // a run may be resumed from anywhere
-  for (std::string* path : {&kept.wire.secret, &kept.wire.allowed}) {
+  for (std::string* path : {&kept.wire.secret, &kept.wire.allowed, &kept.status.token_file}) {
     if (!path->empty()) *path = fs::absolute(*path).lexically_normal().string();
   }
   const std::string text = ToToml(kept);

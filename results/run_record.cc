@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
@@ -28,6 +29,7 @@ struct Text {
   std::string problem;  // why it could not be read
 };
 constexpr char kMissing[] = "is missing";
+constexpr std::uint64_t kNewest = 16 << 10;  // bytes of metrics.jsonl for a run without curves
 
 Text TextOf(const fs::path& path) {
   try {
@@ -59,6 +61,20 @@ std::optional<MetricPoint> PointOf(const std::string& line) {
   }
 }
 
+void AddPoints(const std::string& text, std::vector<MetricPoint>& points, int& damaged) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const std::optional<MetricPoint> point = PointOf(line);
+    if (!point) {
+      if (!lines.eof()) ++damaged;
+      continue;
+    }
+    TakeBack(points, point->steps);
+    while (!points.empty() && points.back().seconds > point->seconds) points.pop_back();
+    points.push_back(*point);
+  }
+}
+
 double NumberOr(const std::string& toml, double otherwise) {
   double number = otherwise;  // stays if it is a word, or absent
   std::from_chars(toml.data(), toml.data() + toml.size(), number);
@@ -82,7 +98,7 @@ void LoadConfigOf(LoadedRun& run) {
   }
 }
 
-void LoadCurves(LoadedRun& run) {
+void LoadCurves(LoadedRun& run, bool whole) {
   const auto note = [&](const char* file, int damaged) {
     if (damaged == 0) return;
     run.problems.push_back(fmt::format(
@@ -90,6 +106,10 @@ void LoadCurves(LoadedRun& run) {
   };
   // 1. Training.
   int damaged = 0;
+  if (!whole) {
+    run.metrics = NewestMetrics(run.dir, kNewest);
+    return;
+  }
   const Text metrics = TextOf(run.dir / "metrics.jsonl");
   run.metrics = ParseMetrics(metrics.text, damaged);
   note("metrics.jsonl", damaged);
@@ -175,31 +195,53 @@ double LoadedRun::steps() const {
 std::vector<MetricPoint> ParseMetrics(const std::string& text, int& damaged) {
   std::vector<MetricPoint> points;
   damaged = 0;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const std::optional<MetricPoint> point = PointOf(line);
-    if (!point) {
-      if (!lines.eof()) ++damaged;
-      continue;
-    }
-    TakeBack(points, point->steps);
-    while (!points.empty() && points.back().seconds > point->seconds) points.pop_back();
-    points.push_back(*point);
-  }
+  AddPoints(text, points, damaged);
   return points;
 }
 
-std::vector<MetricPoint> NewestMetrics(const fs::path& run_dir) {
-  constexpr std::uint64_t kBytes = 1 << 20;  // a thousand lines or so
-  int damaged = 0;                           // the first line is cut
-  return ParseMetrics(ReadFileEnd(run_dir / "metrics.jsonl", kBytes), damaged);
+std::vector<MetricPoint> NewestMetrics(const fs::path& run_dir, std::uint64_t bytes) {
+  int damaged = 0;  // the first line is cut
+  return ParseMetrics(ReadFileEnd(run_dir / "metrics.jsonl", bytes), damaged);
 }
 
-LoadedRun LoadRun(const fs::path& dir) {
+bool MetricsTail::Read() {
+  constexpr std::uint64_t kMostBytes = 8 << 20;  // thousands of lines, a tenth of a second
+  // 1. Begin anew with another file.
+  std::error_code none;
+  const std::uintmax_t size = fs::file_size(file_, none);
+  bool changed = false;
+  if (none || size < offset_) {
+    changed = !points_.empty();
+    offset_ = 0;
+    points_.clear();
+  }
+  behind_ = false;
+  if (none || size == offset_) return changed;
+
+  // 2. Read whole lines.
+  std::ifstream file(file_, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(offset_));
+  std::string text(std::min<std::uint64_t>(size - offset_, kMostBytes), '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
+  const std::size_t end = text.rfind('\n');
+  if (end == std::string::npos) {
+    if (text.size() == kMostBytes) offset_ += kMostBytes;  // no line is so long: it is damaged
+    return changed;
+  }
+  text.resize(end + 1);
+  offset_ += text.size();
+  behind_ = offset_ < size && size - offset_ > kMostBytes / 8;
+  int damaged = 0;
+  AddPoints(text, points_, damaged);
+  return true;
+}
+
+LoadedRun LoadRun(const fs::path& dir, bool curves) {
   // 1. Read every file.
   LoadedRun run{.dir = dir, .simulated = IsSimulated(dir)};
   LoadConfigOf(run);
-  LoadCurves(run);
+  LoadCurves(run, curves);
   const bool sound = LoadSummary(run) && !run.config.empty();
   LoadFinalEval(run);
 

@@ -64,10 +64,31 @@ struct LoadedRun {
 // resumed from a checkpoint), and a cut last line. `damaged` counts the other lines that are no
 // such JSON, or hold impossible numbers.
 std::vector<MetricPoint> ParseMetrics(const std::string& text, int& damaged);
-// Those of the last lines of run_dir/metrics.jsonl, oldest first; none if it cannot be read.
-std::vector<MetricPoint> NewestMetrics(const std::filesystem::path& run_dir);
+// Those of the last `bytes` of run_dir/metrics.jsonl, oldest first; none if it cannot be read.
+std::vector<MetricPoint> NewestMetrics(const std::filesystem::path& run_dir,
+                                       std::uint64_t bytes = 1 << 20);
 
-// Never throws because of a directory's contents: each defect becomes a problem.
-LoadedRun LoadRun(const std::filesystem::path& dir);
+// Follows run_dir/metrics.jsonl while it grows. Each call reads a bounded part of it.
+class MetricsTail {
+ public:
+  explicit MetricsTail(const std::filesystem::path& run_dir) : file_(run_dir / "metrics.jsonl") {}
+
+  // Reads on. Returns whether the points have changed. Begins anew if the file has become shorter.
+  bool Read();
+  // Whether there was more than one call reads.
+  bool behind() const { return behind_; }
+  // As ParseMetrics.
+  const std::vector<MetricPoint>& points() const { return points_; }
+
+ private:
+  const std::filesystem::path file_;
+  std::uint64_t offset_ = 0;  // of the first byte that was not understood yet
+  bool behind_ = false;
+  std::vector<MetricPoint> points_;
+};
+
+// Never throws because of a directory's contents: each defect becomes a problem. Without `curves`
+// metrics are the newest few, and the costs do not grow with the run.
+LoadedRun LoadRun(const std::filesystem::path& dir, bool curves = true);
 
 }  // namespace starling::results

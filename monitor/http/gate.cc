@@ -1,5 +1,6 @@
 #include "monitor/http/gate.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,11 +13,18 @@
 #include "monitor/svg/html.h"
 #include "monitor/svg/style.h"
 
+#include <xxhash.h>
+
 namespace starling::monitor {
 namespace {
 
 constexpr std::size_t kLeastToken = 16, kMostToken = 1000;
-constexpr std::string_view kCookie = "starling-token=";
+
+// Runs with different tokens on one host must not take each other's cookie: ports have none of
+// their own.
+std::string CookieOf(const std::string& token) {
+  return fmt::format("starling-{:016x}=", XXH64(token.data(), token.size(), 0));
+}
 
 // A page of another site can make a browser ask us under that site's name (DNS rebinding), and read
 // the answer. So only names of this machine are answered, with any port: it may be forwarded.
@@ -29,7 +37,9 @@ bool NamesThisMachine(std::string host) {
   }
   std::ranges::transform(host, host.begin(),
                          [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
-  return host == "localhost" || host == "127.0.0.1" || host == "[::1]";
+  in_addr v4{};
+  if (::inet_pton(AF_INET, host.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;
+  return host == "localhost" || host == "[::1]";
 }
 
 // Takes the same time wherever they differ.
@@ -69,7 +79,7 @@ PageAnswer AskForToken(bool wrong) {
                   "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                   "<title>Starling: token</title>\n<style nonce=\"{}\">{}</style>\n</head>\n"
                   "<body>\n<h1>This page needs a token</h1>\n<p>{}It is in the file that "
-                  "<code>status.token_file</code> of the run names.</p>\n"
+                  "<code>status.token_file</code> or <code>--token-file</code> names.</p>\n"
                   "<form><label>Token <input type=\"password\" name=\"token\" "
                   "autocomplete=\"off\" required autofocus></label> "
                   "<button>Show the run</button></form>\n</body>\n</html>\n",
@@ -80,12 +90,13 @@ PageAnswer AskForToken(bool wrong) {
   return answer;
 }
 
-// Keeps the token out of the address that a browser shows and remembers.
-PageAnswer TokenAsCookie(const PageRequest& request) {
+// Keeps the token out of the address that a browser shows and remembers: the reader stays on the
+// same path. Lax, because the link may stand on a page of another site.
+PageAnswer TokenAsCookie(const std::string& token) {
   PageAnswer answer = Sentence(303, "the token is in a cookie now");
-  answer.headers = {{"Location", std::string(request.path())},
-                    {"Set-Cookie", fmt::format("{}{}; Path=/; HttpOnly; SameSite=Strict", kCookie,
-                                               Field(QueryOf(request), "token=", '&'))}};
+  answer.headers = {
+      {"Location", "?"},
+      {"Set-Cookie", fmt::format("{}{}; Path=/; HttpOnly; SameSite=Lax", CookieOf(token), token)}};
   return answer;
 }
 
@@ -153,13 +164,14 @@ std::optional<PageAnswer> Gate::StopWithoutToken(const PageRequest& request) con
                     "status.token_file");
   }
   const std::string_view shown = Field(QueryOf(request), "token=", '&');
-  if (SameSecret(shown, rules_.token)) return TokenAsCookie(request);
+  if (SameSecret(shown, rules_.token)) return TokenAsCookie(rules_.token);
   constexpr std::string_view kBearer = "Bearer ";
   const std::string_view given = request.authorization;
   if (given.starts_with(kBearer) && SameSecret(given.substr(kBearer.size()), rules_.token)) {
     return std::nullopt;
   }
-  if (SameSecret(Field(request.cookie, kCookie, ';'), rules_.token)) return std::nullopt;
+  if (SameSecret(Field(request.cookie, CookieOf(rules_.token), ';'), rules_.token))
+    return std::nullopt;
   return AskForToken(!shown.empty());
 }
 

@@ -125,8 +125,12 @@ void OpenAt(const std::string& bind, std::uint16_t port, tcp::acceptor& acceptor
   acceptor.listen();
 } catch (const boost::system::system_error& error) {
   acceptor = tcp::acceptor(acceptor.get_executor());
+  if (error.code() == boost::system::errc::address_not_available) {
+    throw UserError(fmt::format("status.bind = \"{}\" is no address of this machine", bind),
+                    "status.bind");
+  }
   throw UserError(fmt::format("status.port = {}: {} cannot be listened on ({}); end what listens "
-                              "there, or set another port, or 0 for no status pages",
+                              "there, or choose another port",
                               port, Shown(bind, port), error.code().message()),
                   "status.port");
 }
@@ -168,6 +172,7 @@ void StatusServer::Run() {
     LogError("the status pages have ended: {}", error.what());
     error_code ignored;
     acceptor_.close(ignored);
+    ended_ = true;
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <utility>  // Boost 1.74's Asio needs it first
 
+#include <atomic>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -51,6 +52,8 @@ class StatusServer {
 
   // 0 if the port was taken at first.
   std::uint16_t port() const { return port_; }
+  // Whether it has failed, and serves no more. Any thread.
+  bool ended() const { return ended_; }
 
  private:
   using Reader = std::shared_ptr<boost::beast::tcp_stream>;
@@ -68,6 +71,7 @@ class StatusServer {
   std::list<Reader> readers_;  // oldest first
   RateLimitedLog failures_{60'000};
   std::uint16_t port_ = 0;
+  std::atomic<bool> ended_ = false;
   std::thread thread_;
 };
 

@@ -90,10 +90,10 @@ std::string CurveOf(const Series& series, double elapsed_s, const std::string& n
   return DrawPlot(plot);
 }
 
-// "return 30.8", "" before the first.
-std::string Newest(const Series& series, const char* format_name, bool count) {
-  if (series.empty()) return format_name;
-  return fmt::format("{}: {}", format_name,
+// "steps per second: 38.1k"; without a number before the first.
+std::string Newest(const Series& series, const char* name, bool count) {
+  if (series.empty()) return name;
+  return fmt::format("{}: {}", name,
                      count ? HumanCount(series.last()) : fmt::format("{:.4g}", series.last()));
 }
 
@@ -194,6 +194,13 @@ std::string Evaluation(const RunFollower& run) {
                      (*best == last ? "" : Paragraph("faint", "best: " + tell(*best))));
 }
 
+// The script fills it while it is open.
+std::string Play() {
+  return "<section id=\"play\" data-live>\n<details open>\n<summary>The policy at play, with the "
+         "newest weights</summary>\n<div class=\"game\"><img alt=\"the game\" hidden><div>"
+         "<p class=\"faint\">the game is being started</p></div></div>\n</details>\n</section>\n";
+}
+
 std::string Log(const RunFollower& run) {
   std::string lines;
   for (const std::string& line : run.LogLines()) lines += HtmlEscaped(ToUtf8(line)) + "\n";
@@ -208,14 +215,15 @@ std::string RunParts(RunFollower& run) {
   if (!run.config()) return Head(run) + Log(run);
   const RunView view = run.View();
   return Head(run) + Curves(view) + "<div class=\"pair\">\n" + Staleness(view) + Actors(run, view) +
-         "</div>\n" + Limits(view) + Evaluation(run) + Log(run);
+         "</div>\n" + Play() + Limits(view) + Evaluation(run) + Log(run);
 }
 
-std::string ListPart(const std::vector<ListedRun>& runs, const std::string& where) {
+std::string ListPart(const std::vector<ListedRun>& runs, std::size_t more,
+                     const std::string& where) {
   std::string rows;
   for (const ListedRun& run : runs) {
     rows += fmt::format(
-        "<tr><td class=\"word\"><a href=\"{}/\">{}</a></td><td class=\"word\">{}</td>"
+        "<tr><td class=\"word\"><a href=\"{}\">{}</a></td><td class=\"word\">{}</td>"
         "<td class=\"word\">{}</td><td>{}</td><td>{}</td><td class=\"word faint\">{}</td></tr>\n",
         HtmlEscaped(run.link), HtmlEscaped(run.name), HtmlEscaped(run.state), HtmlEscaped(run.env),
         HumanCount(run.steps), run.mean_return ? fmt::format("{:.4g}", *run.mean_return) : "–",
@@ -228,7 +236,9 @@ std::string ListPart(const std::vector<ListedRun>& runs, const std::string& wher
   return fmt::format(
       "<section id=\"runs\">\n<h1>Runs</h1>\n<p class=\"faint\">{}</p>\n{}</section>\n",
       HtmlEscaped(where),
-      runs.empty() ? Paragraph("empty", "there is no run here yet") : Table(head, rows));
+      runs.empty() ? Paragraph("empty", "there is no run here yet")
+                   : Table(head, rows) +
+                         (more == 0 ? "" : Paragraph("faint", fmt::format("and {} more", more))));
 }
 
 std::string Document(const std::string& title, const std::string& parts, const std::string& nonce) {

@@ -4,7 +4,8 @@
 // changed; without it the page stands still.
 #pragma once
 
-#include <filesystem>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,15 +18,15 @@ std::string RunParts(RunFollower& run);
 
 // A row of the list of runs.
 struct ListedRun {
-  std::string link;  // address of its page, relative to the list's
-  std::string name, state, env{};
+  std::string link, name, state{}, env{};  // `link`: the address of its page
   double steps = 0;
   std::optional<double> mean_return{};
   std::string problem{};  // why it failed, say; "" if nothing is to be said
 };
 
-// The one part of a page that lists runs.
-std::string ListPart(const std::vector<ListedRun>& runs, const std::string& where);
+// The one part of a page that lists runs. `more` are not in it.
+std::string ListPart(const std::vector<ListedRun>& runs, std::size_t more,
+                     const std::string& where);
 
 // A whole page around `parts`. Only the script and the style with `nonce` are to be obeyed.
 std::string Document(const std::string& title, const std::string& parts, const std::string& nonce);

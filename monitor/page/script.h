@@ -1,5 +1,6 @@
 // The script of a page: it asks for the parts of the page once a second while somebody looks, and
-// swaps those that have changed. Nothing else on the page needs it.
+// swaps those that have changed; for the picture of the policy at play more often. Without it the
+// page stands still.
 #pragma once
 
 #include <string_view>
@@ -12,11 +13,11 @@ const gone = document.getElementById('gone');
 
 function swap(text) {
   const fresh = new DOMParser().parseFromString(text, 'text/html');
+  const idsOf = (page) => [...page.querySelectorAll('section[id]')].map((part) => part.id).join();
+  if (idsOf(fresh) !== idsOf(document)) return location.reload();
   for (const part of fresh.querySelectorAll('section[id]')) {
     const old = document.getElementById(part.id);
-    if (old === null) {
-      document.querySelector('main').append(part);
-    } else if (old.innerHTML !== part.innerHTML) {
+    if (!('live' in old.dataset) && old.innerHTML !== part.innerHTML) {
       old.innerHTML = part.innerHTML;
     }
   }
@@ -34,12 +35,31 @@ async function refresh() {
   }
 }
 
+// The policy at play, eight times a second while it is open.
+async function play() {
+  const game = document.querySelector('#play details[open] .game');
+  if (game !== null && !document.hidden) {
+    try {
+      const answer = await fetch('play', {cache: 'no-store', signal: AbortSignal.timeout(5000)});
+      const {png, html} = await answer.json();
+      const [picture, facts] = game.children;
+      picture.hidden = png === '';
+      if (png !== '') picture.src = 'data:image/png;base64,' + png;
+      facts.innerHTML = html;
+    } catch (error) {
+      // refresh() says that the server is gone.
+    }
+  }
+  setTimeout(play, 125);
+}
+
 async function watch() {
   if (!document.hidden) await refresh();
   setTimeout(watch, 1000);
 }
 document.addEventListener('visibilitychange', () => { if (!document.hidden) refresh(); });
 watch();
+play();
 )";
 
 }  // namespace starling::monitor

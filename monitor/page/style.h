@@ -22,9 +22,20 @@ pre {
   background: var(--box); padding: .6rem .8rem; overflow-x: auto; font-size: .8rem; margin: 0;
   white-space: pre-wrap; overflow-wrap: anywhere;
 }
+.game {
+  display: flex; flex-wrap: wrap; gap: .6rem 1.4rem; align-items: flex-start; margin: .5rem 0;
+}
+.game > div { flex: 1 1 16rem; min-width: 0; }
+.game img { width: 250px; height: auto; image-rendering: pixelated; }
+.odds { margin: 0 0 .4rem; }
+.odds th, .odds td { padding: .1rem .5rem; border: 0; }
+.odds meter { width: 9rem; height: .8rem; vertical-align: middle; }
+.taken { color: var(--text); text-decoration: underline; }
+#play summary { font-weight: 600; color: var(--text); }
 a { color: var(--c0); }
 a:focus-visible, summary:focus-visible { outline: 2px solid var(--c0); outline-offset: 2px; }
 #staleness figure { max-width: 26rem; }
+#actors th, #actors td { padding: .28rem .4rem; }
 #gone { margin: 0 0 1rem; }
 @media (max-width: 560px) { .wide table { font-size: .85rem; } }
 )";

@@ -101,5 +101,18 @@ TEST(Utf8, WhatIsNoCharacterIsReplaced) {
   EXPECT_EQ(ToUtf8("caf\xc3\xa9 \xff\xc3("), "caf\xc3\xa9 \xef\xbf\xbd\xef\xbf\xbd(");
 }
 
+// RFC 4648, section 10.
+TEST(Base64Test, TheVectorsOfTheRfc) {
+  const std::pair<const char*, const char*> cases[] = {{"", ""},
+                                                       {"f", "Zg=="},
+                                                       {"fo", "Zm8="},
+                                                       {"foo", "Zm9v"},
+                                                       {"foob", "Zm9vYg=="},
+                                                       {"fooba", "Zm9vYmE="},
+                                                       {"foobar", "Zm9vYmFy"}};
+  for (const auto& [bytes, text] : cases) EXPECT_EQ(Base64(bytes), text);
+  EXPECT_EQ(Base64(std::string("\xff\xfe\x00\xfb", 4)), "//4A+w==");
+}
+
 }  // namespace
 }  // namespace starling

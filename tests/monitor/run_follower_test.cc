@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/file.h"
 #include "tests/monitor/http/published.h"
@@ -26,6 +27,13 @@ class RunFollowerTest : public TempDirTest {
     dir_.Write("run/config.toml", ConfigOf(run) + fmt::format("[wire]\nruntime_dir = \"{}\"\n"
                                                               "[actors]\ncount = 4\n",
                                                               dir_.path().string()));
+  }
+  // The run has gone on.
+  void Append(int steps, double seconds) {
+    const std::string more =
+        fmt::format("{{\"phase\":\"running\",\"steps\":{},\"seconds\":{},\"mean_return\":9}}\n",
+                    steps, seconds);
+    dir_.Write("run/metrics.jsonl", ReadFile(dir_ / "run/metrics.jsonl") + more);
   }
   std::filesystem::path root() const { return wire::RuntimeRoot(dir_.path().string()); }
   // A process of the run comes to life, until `dir` is gone.
@@ -56,7 +64,7 @@ class RunFollowerTest : public TempDirTest {
 TEST_F(RunFollowerTest, ARunThatIsOverIsKnownByItsFiles) {
   Write({});
   EXPECT_EQ(Look(), Standing::kFinished);
-  EXPECT_EQ(follower_.sentence(), "finished after 1,000 steps");
+  EXPECT_EQ(follower_.sentence(), "after 1,000 steps");
   EXPECT_FALSE(follower_.published());
   const RunView view = follower_.View();
   EXPECT_DOUBLE_EQ(view.elapsed_s, 10);  // 1000 steps, 100 a second
@@ -71,12 +79,15 @@ TEST_F(RunFollowerTest, ARunThatIsOverIsKnownByItsFiles) {
 TEST_F(RunFollowerTest, AnInterruptedOneAndOneThatFailed) {
   Write({.steps = 500, .summary = false});
   EXPECT_EQ(Look(), Standing::kInterrupted);
+  EXPECT_EQ(follower_.sentence(), "not at work here, at 500 steps") << "there is no checkpoint";
+  dir_.Write("run/checkpoints/t0001-v000000000003.safetensors", "x");
+  Look();
   EXPECT_THAT(follower_.sentence(),
-              testing::AllOf(HasSubstr("interrupted at 500 steps; starling train --resume "),
-                             HasSubstr((dir_ / "run").string())));
+              testing::AllOf(HasSubstr("unless it trains on another machine, starling train "),
+                             HasSubstr("--resume " + (dir_ / "run").string())));
   Write({.steps = 500, .error = "the disk is full"});
   EXPECT_EQ(Look(), Standing::kFailed);
-  EXPECT_EQ(follower_.sentence(), "failed at 500 steps: the disk is full");
+  EXPECT_EQ(follower_.sentence(), "at 500 steps: the disk is full");
 }
 
 TEST_F(RunFollowerTest, WithoutAConfigurationItSaysWhy) {
@@ -184,7 +195,7 @@ TEST_F(RunFollowerTest, AfterAGapTheFilesAreReadAgain) {
   StartLearner();
   Publish(1000);
   Look();
-  Write({.wanted = 100'000, .steps = 8000, .mean_return = 9, .summary = false});
+  Append(8000, 80);
   Publish(8000);
   Look();
   EXPECT_NEAR(follower_.View().elapsed_s, 11, 1e-9) << "no gap: the files are not read";
@@ -196,9 +207,9 @@ TEST_F(RunFollowerTest, AfterAGapTheFilesAreReadAgain) {
 TEST_F(RunFollowerTest, ARunOnAnotherMachineIsSeenToGrow) {
   Write({.wanted = 100'000, .steps = 1000, .summary = false});
   EXPECT_EQ(Look(), Standing::kInterrupted);
-  Write({.wanted = 100'000, .steps = 20'000, .summary = false});
+  Append(20'000, 200);
   EXPECT_EQ(Look(), Standing::kElsewhere);
-  EXPECT_THAT(follower_.sentence(), HasSubstr("at 20,000 steps, on another machine"));
+  EXPECT_THAT(follower_.sentence(), HasSubstr("at 20,000 steps: its files grow"));
   for (int second = 0; second < 11; ++second) Look();
   EXPECT_EQ(follower_.standing(), Standing::kInterrupted);
 }
@@ -216,15 +227,58 @@ TEST_F(RunFollowerTest, FilesMayBeTorn) {
 
 // The health of a run costs the same however long it is: its curves are not read.
 TEST_F(RunFollowerTest, ALookAtTheStatusReadsNoCurves) {
-  Write({.steps = 0, .summary = false});
-  std::filesystem::remove(dir_ / "run/metrics.jsonl");
-  std::filesystem::create_directory(dir_ / "run/metrics.jsonl");  // no one can read it
+  Write({.steps = 1000, .summary = false});
   StartLearner();
   Publish(960);
   follower_.LookAtStatus();
   ASSERT_TRUE(follower_.published());
   EXPECT_EQ(follower_.published()->status.steps, 960u);
   EXPECT_TRUE(follower_.alive());
+  Look();
+  EXPECT_DOUBLE_EQ(follower_.View().elapsed_s, 10) << "they are read now";
+}
+
+// Its last line was written a moment ago, by a process that we knew.
+TEST_F(RunFollowerTest, ARunThatEndsHereIsNotElsewhere) {
+  Write({.wanted = 20'000, .steps = 1000, .summary = false});
+  StartLearner();
+  Publish(1000);
+  Look();
+  Append(20'000, 200);
+  dir_.Write("run/summary.json", SummaryOf({.wanted = 20'000, .steps = 20'000}));
+  Publish(20'000);
+  learner_.reset();
+  EXPECT_EQ(Look(), Standing::kFinished);
+}
+
+TEST_F(RunFollowerTest, ANewLearnerHasSaidNothingYet) {
+  Write({.steps = 0, .summary = false});
+  StartSupervisor();
+  Tell({.learner_alive = true});
+  StartLearner();
+  Publish(960);
+  Look();
+  ASSERT_TRUE(follower_.published());
+  learner_.reset();
+  StartLearner();  // which clears its directory
+  Look();
+  EXPECT_FALSE(follower_.published()) << "that was of the one before";
+}
+
+TEST_F(RunFollowerTest, AConfigurationThatChangesIsReadAgain) {
+  Write({.wanted = 1000, .steps = 1000});
+  EXPECT_EQ(Look(), Standing::kFinished);
+  Write({.wanted = 500'000, .steps = 1000});
+  EXPECT_EQ(Look(), Standing::kInterrupted) << "it is to go on";
+  EXPECT_EQ(follower_.View().progress.total, 500'000u);
+}
+
+// It was copied from a machine whose directory is not here.
+TEST_F(RunFollowerTest, ItsRuntimeDirectoryMayBeMissing) {
+  Write({});
+  dir_.Write("run/config.toml", ConfigOf({}) + "[wire]\nruntime_dir = \"/no/such/place\"\n");
+  EXPECT_EQ(Look(), Standing::kFinished);
+  EXPECT_FALSE(std::filesystem::exists("/no"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "results/run_record.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -202,6 +203,53 @@ TEST_F(LoadRunTest, DamageIsSaidAndTheRestIsRead) {
   run = LoadRun(dir_ / "d");
   EXPECT_EQ(run.state, RunState::kDamaged);
   EXPECT_THAT(run.problems, Contains("config.toml is missing"));
+}
+
+using MetricsTailTest = TempDirTest;
+
+std::string MetricLine(int steps, double seconds) {
+  return fmt::format("{{\"steps\":{},\"seconds\":{},\"mean_return\":null}}\n", steps, seconds);
+}
+
+TEST_F(MetricsTailTest, ReadsWhatIsNew) {
+  MetricsTail tail(dir_.path());
+  EXPECT_FALSE(tail.Read()) << "there is no file";
+  std::string text = MetricLine(10, 1);
+  dir_.Write("metrics.jsonl", text + "{\"steps\":2");  // half a line
+  EXPECT_TRUE(tail.Read());
+  ASSERT_EQ(tail.points().size(), 1u);
+  EXPECT_FALSE(tail.Read()) << "half a line is none";
+  text += MetricLine(20, 2) + "damaged\n" + MetricLine(30, 3);
+  dir_.Write("metrics.jsonl", text);
+  EXPECT_TRUE(tail.Read());
+  ASSERT_EQ(tail.points().size(), 3u);
+  EXPECT_EQ(tail.points().back().steps, 30);
+  text += MetricLine(20, 2.5);  // resumed from a checkpoint
+  dir_.Write("metrics.jsonl", text);
+  tail.Read();
+  ASSERT_EQ(tail.points().size(), 3u) << "the point at step 30 is taken back";
+  EXPECT_EQ(tail.points().back().seconds, 2.5);
+  dir_.Write("metrics.jsonl", MetricLine(5, 1));
+  EXPECT_TRUE(tail.Read()) << "another file";
+  ASSERT_EQ(tail.points().size(), 1u);
+  std::filesystem::remove(dir_ / "metrics.jsonl");
+  EXPECT_TRUE(tail.Read());
+  EXPECT_TRUE(tail.points().empty());
+}
+
+// A run of months is read in parts, and as a whole in the end.
+TEST_F(MetricsTailTest, AFileOfAnySizeIsReadInParts) {
+  std::string text;
+  for (int i = 1; i <= 400'000; ++i) text += MetricLine(i, i);
+  ASSERT_GT(text.size(), std::size_t{16} << 20);
+  dir_.Write("metrics.jsonl", text);
+  MetricsTail tail(dir_.path());
+  EXPECT_TRUE(tail.Read());
+  EXPECT_TRUE(tail.behind());
+  EXPECT_LT(tail.points().size(), 200'000u);
+  while (tail.behind()) EXPECT_TRUE(tail.Read());
+  tail.Read();
+  EXPECT_EQ(tail.points().size(), 400'000u);
 }
 
 }  // namespace

@@ -48,19 +48,21 @@ class LearnerFixture : public testing::Test {
     config_ = MakeConfig(more);
     learner_ = std::make_unique<learner::Learner>(
         config_, SmallNet(floats_),
-        learner::LearnerOptions{.run_dir = dir_.path(),
-                                .resume = resume,
-                                .exact = exact_,
-                                .stop_fd = stop_fd_,
-                                .reload_fd = reload_fd_,
-                                .abandoned = abandoned_,
-                                .sinks = {.on_status = [this](const auto& s) { OnStatus(s); },
-                                          .on_published =
-                                              [this](const learner::PublishedStatus& published) {
-                                                const std::lock_guard lock(published_mutex_);
-                                                published_ = std::make_shared<const learner::PublishedStatus>(published);
-                                              }},
-                                .refusals = refusal_limits_});
+        learner::LearnerOptions{
+            .run_dir = dir_.path(),
+            .resume = resume,
+            .exact = exact_,
+            .stop_fd = stop_fd_,
+            .reload_fd = reload_fd_,
+            .abandoned = abandoned_,
+            .sinks = {.on_status = [this](const auto& s) { OnStatus(s); },
+                      .on_published =
+                          [this](const auto& published) {
+                            const std::lock_guard lock(published_mutex_);
+                            published_ =
+                                std::make_shared<const learner::PublishedStatus>(published);
+                          }},
+            .refusals = refusal_limits_});
     thread_ = std::thread([this] { over_ = learner_->Run(); });
   }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "tests/system/run_fixture.h"
+#include "wire/runtime_dir.h"
 
 namespace starling {
 namespace {
@@ -135,7 +136,10 @@ TEST_F(CrashTest, ChildrenOfAKilledSupervisorGoByThemselvesAndTheRunCanGoOn) {
   train->Signal(SIGKILL);
   EXPECT_EQ(train->Wait(), 128 + SIGKILL);
   EXPECT_TRUE(Eventually([&] { return ProcessesNaming(dir_.path().string()).empty(); }));
-  ExpectRuntimeEmpty();  // the learner has ended orderly
+  // The learner has ended orderly. The killed supervisor's directory is left, which the next start
+  // removes.
+  EXPECT_EQ(wire::RuntimeDir::RemoveStale(wire::RuntimeRoot(runtime().string())), 1u);
+  ExpectRuntimeEmpty();
 
   // "-v000000001234.safetensors": every version is one gradient here.
   const std::string newest = Checkpoints().back();
@@ -158,7 +162,8 @@ TEST_F(CrashTest, WhatAKilledRunLeftIsRemovedByTheNextStart) {
   const Strings words = TrainWords({"run.steps=160", "actors.count=1"}, "next");
   EXPECT_EQ(WaitFor(*Start("starling", words)), 0) << said_;
   ExpectNothingLeft();
-  EXPECT_THAT(TextOf(dir_ / "next/log"), HasSubstr("removed what 1 killed run(s) left"));
+  EXPECT_THAT(TextOf(dir_ / "next/log"),
+              HasSubstr("removed what processes that were killed left in "));
 }
 
 }  // namespace

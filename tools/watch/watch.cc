@@ -16,6 +16,8 @@
 #include "core/process.h"
 #include "monitor/http/gate.h"
 #include "monitor/http/status_server.h"
+#include "tools/watch/list_pages.h"
+#include "tools/watch/live_play.h"
 #include "tools/watch/run_pages.h"
 
 namespace starling::watch {
@@ -28,12 +30,18 @@ bool IsRun(const fs::path& dir) {
   return fs::exists(dir / "config.toml", none);
 }
 
-// The address: the options', or the run's own. Throws UserError.
-StatusConfig AddressOf(const WatchOptions& options, bool is_run) {
+// The address: the options', or that of the run. Its port is that of the pages that the run itself
+// starts, so by hand it is another one.
+StatusConfig AddressOf(const WatchOptions& options) {
   StatusConfig address;
-  if (is_run) address = LoadConfig(options.target / "config.toml").status;
-  // By hand the run's own port is that of its supervisor's pages.
-  if (options.parent == 0) address.port = 0;
+  if (options.parent == 0 && IsRun(options.target)) {
+    try {
+      address = LoadConfig(options.target / "config.toml").status;
+      address.port = 0;
+    } catch (const UserError&) {
+      // The page says why it cannot be read.
+    }
+  }
   if (options.port) address.port = *options.port;
   if (!options.bind.empty()) address.bind = options.bind;
   if (!options.token_file.empty()) address.token_file = options.token_file;
@@ -58,14 +66,15 @@ monitor::Answerer Guarded(monitor::GateRules rules, monitor::Answerer answer) {
 }  // namespace
 
 int RunWatch(const WatchOptions& options) {
+  if (options.play) return RunLivePlay(options.target, options.parent);
   // 1. Check everything.
   std::error_code none;
   if (!fs::is_directory(options.target, none)) {
     throw UserError(fmt::format("there is no directory {}", options.target.string()));
   }
   const fs::path target = fs::canonical(options.target);
-  const bool is_run = IsRun(target), by_hand = options.parent == 0;
-  const StatusConfig address = AddressOf(options, is_run);
+  const bool by_hand = options.parent == 0, is_run = !by_hand || IsRun(target);
+  const StatusConfig address = AddressOf(options);
   monitor::GateRules rules{.loopback = boost::asio::ip::make_address(address.bind).is_loopback()};
   if (!address.token_file.empty()) rules.token = monitor::ReadToken(address.token_file);
 
@@ -75,7 +84,7 @@ int RunWatch(const WatchOptions& options) {
   const int stop_fd = CatchStopSignals();
   const std::function<bool()> abandoned = WatchParent(options.parent);
   const SteadyClock clock;
-  RunPages run(target, clock);
+  RunPages run(target, clock, /*begins=*/!by_hand);
   ListPages list(target, clock);
   const monitor::StatusServer server({.bind = address.bind,
                                       .port = static_cast<std::uint16_t>(address.port),
@@ -87,6 +96,9 @@ int RunWatch(const WatchOptions& options) {
   const std::string url = UrlOf(address.bind, server.port());
   if (by_hand) {
     fmt::print("{} (Ctrl-C ends it)\n", url);
+    if (!rules.loopback && rules.token.empty()) {
+      fmt::print("Without --token-file it serves /healthz and /metrics only.\n");
+    }
     std::fflush(stdout);
   } else if (server.port() > 0) {
     LogInfo("the page of this run: {}", url);
@@ -96,6 +108,7 @@ int RunWatch(const WatchOptions& options) {
   constexpr int kLookMs = 500;
   pollfd stop{.fd = stop_fd, .events = POLLIN, .revents = 0};
   while (!abandoned() && ::poll(&stop, 1, kLookMs) <= 0) {
+    if (server.ended()) return kExitFailed;
   }
   return kExitDone;
 }

@@ -13,7 +13,8 @@ struct WatchOptions {
   std::filesystem::path target;        // a run directory, or a directory with runs
   std::optional<std::int64_t> port{};  // over that of the run's configuration; 0: any free one
   std::string bind{}, token_file{};    // over those of the run's; ""
-  int parent = 0;                      // process id of the supervisor that starts it; 0: by hand
+  int parent = 0;                      // process id of the program that starts it; 0: by hand
+  bool play = false;                   // is the process that plays (tools/watch/live_play.h)
 };
 
 // Serves until a stop signal, or the end of `parent`. Returns the exit status. Throws UserError.

@@ -34,9 +34,16 @@ std::string Header(const PageAnswer& answer, const std::string& name) {
   return "";
 }
 
+// "NAME=TOKEN", as a browser sends it after the right token.
+std::string CookieFor(const std::string& token) {
+  const auto answer = Gate({.token = token}).Stop(Request("/?token=" + token));
+  const std::string set = answer ? Header(*answer, "Set-Cookie") : "";
+  return set.substr(0, set.find(';'));
+}
+
 TEST(GateTest, OnTheLoopbackOnlyNamesOfThisMachineAreAnswered) {
   for (const char* host : {"localhost", "LocalHost:80", "127.0.0.1", "127.0.0.1:65535", "[::1]",
-                           "[::1]:8080", "localhost:"}) {
+                           "[::1]:8080", "localhost:", "127.0.0.2", "127.8.9.10:80"}) {
     EXPECT_EQ(StatusOf({}, Request("/", host)), 200u) << host;
   }
   for (const char* host : {"evil.example", "evil.example:8080", "localhost.evil.example",
@@ -110,31 +117,43 @@ TEST(GateTest, ATokenOpensTheRest) {
       EXPECT_EQ(StatusOf(rules, request), 401u) << wrong;
     }
     request.authorization.clear();
-    for (const char* right :
-         {"starling-token=0123456789abcdef", "a=b; starling-token=0123456789abcdef; c=d"}) {
+    const std::string cookie = CookieFor(kToken);
+    for (const std::string& right : {cookie, "a=b; " + cookie + "; c=d"}) {
       request.cookie = right;
       EXPECT_EQ(StatusOf(rules, request), 200u) << right;
     }
-    for (const char* wrong : {"starling-token=0123456789abcdeg", "token=0123456789abcdef",
-                              "x-starling-token=0123456789abcdef", "starling-token=", ";;; ;"}) {
+    const std::string name = cookie.substr(0, cookie.find('='));
+    for (const std::string& wrong :
+         {name + "=0123456789abcdeg", std::string("token=0123456789abcdef"), "x-" + cookie,
+          name + "=", std::string(";;; ;"), CookieFor("another0123456789")}) {
       request.cookie = wrong;
       EXPECT_EQ(StatusOf(rules, request), 401u) << wrong;
     }
   }
 }
 
-// The address that the browser shows and remembers is the one without it.
+// The address that the browser shows and remembers is the one without it. It stays on this host,
+// whatever the path is.
 TEST(GateTest, ATokenInTheAddressBecomesACookie) {
   const Gate gate({.token = kToken});
-  const auto answer = gate.Stop(Request("/?a=b&token=0123456789abcdef"));
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->status, 303u);
-  EXPECT_EQ(Header(*answer, "Location"), "/");
-  EXPECT_EQ(Header(*answer, "Set-Cookie"),
-            "starling-token=0123456789abcdef; Path=/; HttpOnly; SameSite=Strict");
+  for (const char* path : {"/", "/a/b/", "//evil.example/", "/\\evil.example"}) {
+    const auto answer = gate.Stop(Request(std::string(path) + "?a=b&token=0123456789abcdef"));
+    ASSERT_TRUE(answer) << path;
+    EXPECT_EQ(answer->status, 303u);
+    EXPECT_EQ(Header(*answer, "Location"), "?") << "the same path";
+    EXPECT_THAT(Header(*answer, "Set-Cookie"),
+                testing::MatchesRegex("starling-[0-9a-f]+=0123456789abcdef; Path=/; HttpOnly; "
+                                      "SameSite=Lax"));
+  }
   PageRequest next = Request("/");
-  next.cookie = "starling-token=0123456789abcdef";
+  next.cookie = CookieFor(kToken);
   EXPECT_FALSE(gate.Stop(next));
+}
+
+// Ports share cookies.
+TEST(GateTest, RunsWithDifferentTokensHaveDifferentCookies) {
+  const std::string one = CookieFor(kToken), other = CookieFor("another0123456789");
+  EXPECT_NE(one.substr(0, one.find('=')), other.substr(0, other.find('=')));
 }
 
 TEST(GateTest, AReaderWithoutATokenIsAskedForIt) {

@@ -51,7 +51,7 @@ TEST_F(RunPageTest, AFinishedRunHasCurvesAndItsStaleness) {
              "{\"steps\":1000,\"term\":1,\"version\":6,\"episodes\":100,\"mean_return\":7.5,"
              "\"std\":4,\"seconds\":1.9}\n");
   const std::string parts = Parts();
-  EXPECT_THAT(parts, HasSubstr(">finished</span> finished after 1,000 steps</p>"));
+  EXPECT_THAT(parts, HasSubstr(">finished</span> after 1,000 steps</p>"));
   EXPECT_EQ(CountIn(parts, "<polyline class=\"line"), 2u);
   EXPECT_EQ(CountIn(parts, "<rect class=\"bar"), 4u);
   EXPECT_EQ(CountIn(parts, "class=\"bound\""), 1u);
@@ -94,13 +94,29 @@ TEST_F(RunPageTest, OfALargeFleetThoseAreShownThatDeserveALook) {
 }
 
 TEST_F(RunPageTest, NothingThatARunSaysIsHtml) {
-  Write({.env = "<b>catch"});
   const std::string evil = "</pre><script>alert(1)</script>";
+  Write({.steps = 0, .summary = false, .env = "<b>catch"}, "[actors]\ncount = 4\n");
   dir_.Write("run/log", evil + "\n\xff\n");
-  dir_.Write("run/config.toml", "[run]\nname = \"<i>\"\nsteps = \"" + evil + "\"\n");
+  auto published = MakePublished();
+  published->actors[1].left = evil;
+  StartLearner(*published);
   const std::string parts = Parts();
-  EXPECT_THAT(parts, AllOf(Not(HasSubstr("<script>")), HasSubstr("&lt;script&gt;alert(1)")));
+  EXPECT_THAT(parts, AllOf(Not(HasSubstr("<script>")), Not(HasSubstr("<b>"))));
+  EXPECT_EQ(CountIn(parts, "&lt;script&gt;alert(1)"), 2u) << "of the log and of the actor";
+  EXPECT_THAT(parts, HasSubstr("&lt;b&gt;catch"));
+}
+
+TEST_F(RunPageTest, WithoutAConfigurationItSaysWhy) {
+  Write({});
+  dir_.Write("run/config.toml", "[run]\nsteps = \"<i>\"\n");
+  const std::string parts = Parts();
   EXPECT_THAT(parts, HasSubstr("unreadable"));
+  EXPECT_THAT(parts, AllOf(HasSubstr("run.steps = &quot;&lt;i&gt;"), Not(HasSubstr("<i>"))));
+}
+
+TEST_F(RunPageTest, WhyItFailedIsNoHtmlEither) {
+  Write({.steps = 500, .error = "no <room> & time"});
+  EXPECT_THAT(Parts(), HasSubstr("at 500 steps: no &lt;room&gt; &amp; time"));
 }
 
 TEST_F(RunPageTest, ARunThatHasJustBegun) {
@@ -125,21 +141,22 @@ TEST(DocumentTest, ObeysOneScriptAndOneStyle) {
 }
 
 TEST(ListPartTest, HasARowForEachRun) {
-  const std::string part = ListPart({{.link = "a/b",
-                                      .name = "a/b",
+  const std::string part = ListPart({{.link = "./a%20b/",
+                                      .name = "a b",
                                       .state = "failed",
                                       .env = "<env>",
                                       .steps = 2e6,
                                       .mean_return = 4.5,
                                       .problem = "no & room"},
-                                     {.link = "c", .name = "c", .state = "unfinished"}},
-                                    "runs");
+                                     {.link = "./c/", .name = "c", .state = "unfinished"}},
+                                    7, "runs");
   EXPECT_EQ(HtmlMistake(part), "");
   EXPECT_EQ(CountIn(part, "<tr><td"), 2u);
-  EXPECT_THAT(part, HasSubstr("<a href=\"a/b/\">a/b</a>"));
+  EXPECT_THAT(part, HasSubstr("<a href=\"./a%20b/\">a b</a>"));
   EXPECT_THAT(part,
               AllOf(HasSubstr("&lt;env&gt;"), HasSubstr("2.00M"), HasSubstr("no &amp; room")));
-  EXPECT_THAT(ListPart({}, "runs"), HasSubstr("there is no run here yet"));
+  EXPECT_THAT(part, HasSubstr("and 7 more"));
+  EXPECT_THAT(ListPart({}, 0, "runs"), HasSubstr("there is no run here yet"));
 }
 
 }  // namespace

@@ -2,26 +2,20 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/support/count_in.h"
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "core/file.h"
+#include "monitor/fleet_status.h"
+#include "tests/monitor/http/published.h"
 #include "tests/support/html.h"
-#include "tests/support/written_run.h"
+#include "tests/tools/watch/watch_fixture.h"
+#include "wire/runtime_dir.h"
 
 namespace starling::watch {
 namespace {
 
 using testing::HasSubstr;
-
-class WatchTest : public TempDirTest {
- protected:
-  WatchTest() { clock_.AdvanceMs(1'000'000); }
-  void Write(const std::string& name, const WrittenRun& run = {}) {
-    WriteRun(dir_, name, run);
-    dir_.Write(name + "/config.toml",
-               ConfigOf(run) + fmt::format("[wire]\nruntime_dir = \"{}\"\n", dir_.path().string()));
-  }
-
-  FakeClock clock_;
-};
 
 TEST_F(WatchTest, ARunThatIsOverHasItsPage) {
   Write("a");
@@ -59,37 +53,47 @@ TEST_F(WatchTest, APageIsMadeOnceForAll) {
   EXPECT_THAT(*pages.Answer("/parts").body, HasSubstr("news"));
 }
 
-TEST_F(WatchTest, ADirectoryListsItsRuns) {
-  Write("a");
-  Write("sweep/b", {.steps = 400, .error = "no room"});
-  Write("odd?name");
-  ListPages pages(dir_.path(), clock_);
-  const auto list = pages.Answer("/");
-  EXPECT_EQ(list.status, 200u);
-  EXPECT_EQ(HtmlMistake(*list.body), "");
-  EXPECT_THAT(*list.body, HasSubstr("<a href=\"a/\">a</a></td><td class=\"word\">finished"));
-  EXPECT_THAT(*list.body, HasSubstr("<a href=\"sweep/b/\">"));
-  EXPECT_THAT(*list.body, HasSubstr("no room"));
-  EXPECT_EQ(CountIn(*pages.Answer("/parts").body, "<a href"), 2u);
-  EXPECT_THAT(*pages.Answer("/a/").body, HasSubstr("finished after 1,000 steps"));
-  EXPECT_THAT(*pages.Answer("/sweep/b/parts").body, HasSubstr("failed at 400 steps"));
-  EXPECT_EQ(pages.Answer("/sweep/b/status.json").status, 503u);
-  for (const char* path : {"/c/", "/sweep/", "/a", "/a/x", "/sweep/../a/", "//", "/a//"}) {
-    EXPECT_EQ(pages.Answer(path).status, 404u) << path;
+// The run itself has started them, and has not begun.
+TEST_F(WatchTest, ARunThatBeginsIsNotOver) {
+  RunPages pages(dir_ / "a", clock_, /*begins=*/true);
+  EXPECT_THAT(*pages.Answer("/healthz").body, HasSubstr("starting: "));
+  EXPECT_THAT(*pages.Answer("/").body, HasSubstr("it has no configuration yet"));
+  Write("a", {.steps = 0, .summary = false});
+  clock_.AdvanceMs(1000);
+  EXPECT_THAT(*pages.Answer("/healthz").body, HasSubstr("starting: "));
+  {
+    const auto learner =
+        wire::RuntimeDir::Create(wire::RuntimeRoot(dir_.path().string()), dir_ / "a");
+    clock_.AdvanceMs(1000);
+    EXPECT_THAT(*pages.Answer("/healthz").body, HasSubstr("starting: "));
   }
-  EXPECT_EQ(pages.Answer("/healthz").status, 200u);
+  clock_.AdvanceMs(1000);
+  EXPECT_THAT(*pages.Answer("/healthz").body, HasSubstr("over: "));
 }
 
-TEST_F(WatchTest, ARunThatComesAndGoesIsListedAndNot) {
-  ListPages pages(dir_.path(), clock_);
-  EXPECT_THAT(*pages.Answer("/parts").body, HasSubstr("there is no run here yet"));
-  Write("a");
-  clock_.AdvanceMs(2000);
-  EXPECT_EQ(CountIn(*pages.Answer("/parts").body, "<a href"), 1u);
-  std::filesystem::remove_all(dir_ / "a");
-  clock_.AdvanceMs(2000);
-  EXPECT_EQ(CountIn(*pages.Answer("/parts").body, "<a href"), 0u);
-  EXPECT_EQ(pages.Answer("/a/").status, 404u);
+// Under a supervisor: the pages outlive a learner, and say so.
+TEST_F(WatchTest, ALearnerThatDiesIsMissed) {
+  using wire::RuntimeDir;
+  Write("a", {.steps = 0, .summary = false});
+  const auto root = wire::RuntimeRoot(dir_.path().string());
+  const auto supervisor = RuntimeDir::Create(root, RuntimeDir::FleetOf(dir_ / "a"));
+  const auto tell = [&](const monitor::FleetStatus& fleet) {
+    ReplaceFile(supervisor.path() / "status", ToText(fleet));
+    clock_.AdvanceMs(1000);
+  };
+  auto learner = std::optional(RuntimeDir::Create(root, dir_ / "a"));
+  ReplaceFile(learner->path() / "status", ToJson(*monitor::MakePublished(clock_.NowMs())).dump());
+  RunPages pages(dir_ / "a", clock_);
+  tell({.learner_alive = true});
+  EXPECT_EQ(*pages.Answer("/healthz").body, "ok\n");
+  EXPECT_EQ(pages.Answer("/metrics").status, 200u);
+  learner.reset();
+  tell({.learner_alive = false});
+  EXPECT_EQ(*pages.Answer("/healthz").body, "gone: the learner has died; another one follows\n");
+  EXPECT_EQ(pages.Answer("/healthz").status, 503u);
+  EXPECT_THAT(*pages.Answer("/parts").body, HasSubstr(">learner gone</span>"));
+  tell({.learner_alive = false, .over = true});
+  EXPECT_THAT(*pages.Answer("/healthz").body, testing::Not(HasSubstr("gone"))) << "in order";
 }
 
 }  // namespace
