@@ -40,7 +40,7 @@ std::string BoundText(const RunFacts& facts) {
 std::string StateOf(Standing standing) {
   const bool good = standing == Standing::kLive || standing == Standing::kFinished ||
                     standing == Standing::kElsewhere;
-  return fmt::format("<span class=\"state {}\" role=\"status\">{}</span>", good ? "good" : "poor",
+  return fmt::format("<span class=\"state {}\">{}</span>", good ? "good" : "poor",
                      NameOf(standing));
 }
 
@@ -248,7 +248,8 @@ std::string Document(const std::string& title, const std::string& parts, const s
       "<link rel=\"icon\" href=\"data:,\">\n<style nonce=\"{}\">{}{}</style>\n</head>\n<body>\n"
       "<main>\n<p id=\"gone\" class=\"notice\" role=\"alert\" hidden>The server of this page does "
       "not answer: what you see is old. <code>starling watch</code> shows a run that is over.</p>\n"
-      "{}</main>\n<script nonce=\"{}\">{}</script>\n</body>\n</html>\n",
+      "<p id=\"said\" class=\"unseen\" role=\"status\"></p>\n{}</main>\n<script "
+      "nonce=\"{}\">{}</script>\n</body>\n</html>\n",
       HtmlEscaped(title), nonce, kPageStyle, kRunStyle, parts, nonce, kPageScript);
 }
 

@@ -9,7 +9,7 @@ namespace starling::monitor {
 
 inline constexpr std::string_view kPageScript = R"(
 'use strict';
-const gone = document.getElementById('gone');
+const gone = document.getElementById('gone'), said = document.getElementById('said');
 
 function swap(text) {
   const fresh = new DOMParser().parseFromString(text, 'text/html');
@@ -21,6 +21,9 @@ function swap(text) {
       old.innerHTML = part.innerHTML;
     }
   }
+  // Screen readers are told when the state changes, and spared the numbers.
+  const state = document.querySelector('.state')?.textContent ?? '';
+  if (said.textContent !== state) said.textContent = state;
 }
 
 async function refresh() {

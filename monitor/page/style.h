@@ -36,6 +36,7 @@ a { color: var(--c0); }
 a:focus-visible, summary:focus-visible { outline: 2px solid var(--c0); outline-offset: 2px; }
 #staleness figure { max-width: 26rem; }
 #actors th, #actors td { padding: .28rem .4rem; }
+.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 #gone { margin: 0 0 1rem; }
 @media (max-width: 560px) { .wide table { font-size: .85rem; } }
 )";
