@@ -26,7 +26,7 @@ class Player {
   // Takes one action in every environment. Adds the episodes that ended to `ended`.
   void Step(std::vector<envs::EpisodeEnd>& ended);
 
-  // The policy, with what it computed for the newest step; null if actions are random.
+  // The policy and its outputs for the newest step. Null if actions are random.
   const Policy* policy() const { return policy_ ? &*policy_ : nullptr; }
   // The actions of the newest step: (envs, words).
   std::span<const std::int32_t> actions() const { return actions_; }

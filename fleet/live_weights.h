@@ -21,8 +21,8 @@ class LiveWeights {
   LiveWeights(std::filesystem::path root, std::filesystem::path run_dir,
               const net::ParameterLayout& layout, std::size_t shards);
 
-  // Returns what the newest weights are, without reading them; nullopt if there is no learner, or
-  // none that shares its weights.
+  // Returns term, version and steps of the newest weights. nullopt if there is no learner, or none
+  // that shares its weights.
   std::optional<wire::SnapshotMeta> Peek();
   // Copies them. Returns false, with `weights` in an unspecified state, if they are overwritten
   // meanwhile. REQUIRES: Peek has just returned something; weights.size() is that of the layout.

@@ -13,8 +13,8 @@
 
 namespace starling::fleet {
 
-// It is told its address: config.toml may not be written yet. It ends with the thread that starts
-// it.
+// The address is in its arguments, because config.toml may not be written yet. The process ends
+// with the thread that starts it.
 inline ChildSpec PagesOf(const StatusConfig& status, const std::filesystem::path& run_dir) {
   ChildSpec spec{.program = ProgramDir() / "starling",
                  .arguments = {"watch", run_dir.string(), "--parent", fmt::format("{}", ::getpid()),

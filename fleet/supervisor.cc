@@ -13,19 +13,18 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "core/check.h"
 #include "core/child.h"
 #include "core/clock.h"
-#include "core/file.h"
 #include "core/process.h"
 #include "fleet/actor_command.h"
 #include "fleet/child_output.h"
+#include "fleet/fleet_file.h"
 #include "fleet/pages_process.h"
+#include "fleet/stop_signals.h"
 #include "monitor/console.h"
-#include "monitor/fleet_status.h"
 #include "monitor/run_history.h"
 #include "monitor/screen/screen.h"
 #include "results/eval_results.h"
@@ -39,15 +38,7 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 constexpr auto kTick = std::chrono::milliseconds(50);
-constexpr std::int64_t kTellMs = 500;  // between two accounts for the pages
 constexpr std::size_t kMaxLogLine = 64 << 10, kMaxStatusLine = 1 << 20;
-
-sigset_t StopSignals() {
-  sigset_t set;
-  ::sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&set, signal);
-  return set;
-}
 
 bool Ignored(int signal) {
   struct sigaction action {};
@@ -80,6 +71,7 @@ class Supervisor {
         signals_(io_),
         tick_(io_),
         actors_(static_cast<std::size_t>(options.actors)) {
+    if (!options.fleet_status.empty()) fleet_file_.emplace(options.fleet_status, log);
     for (const int signal : {SIGINT, SIGTERM, SIGCHLD}) signals_.add(signal);
     for (const int signal : {SIGHUP, SIGTSTP}) {
       if (!Ignored(signal)) signals_.add(signal);
@@ -332,28 +324,9 @@ class Supervisor {
       ReapAll();  // one signal may stand for two deaths
       Do(policy_.Tick(NowMs()));
       if (!finish_) ShowProgress();
-      TellFleet();
+      if (fleet_file_) fleet_file_->Write(NowMs(), policy_);
       AwaitTick();
     });
-  }
-
-  // For the pages. A disk that is full costs them news, and the run nothing.
-  void TellFleet() {
-    const std::int64_t now = NowMs();
-    if (options_.fleet_status.empty() || now - told_ms_ < kTellMs) return;
-    told_ms_ = now;
-    try {
-      ReplaceFile(options_.fleet_status,
-                  monitor::ToText(monitor::FleetStatus{.learner_alive = policy_.learner_alive(),
-                                                       .learner_silent = policy_.learner_silent(),
-                                                       .over = policy_.over(),
-                                                       .redo = policy_.redo(),
-                                                       .actors = policy_.processes()}));
-    } catch (const std::system_error& error) {
-      if (!std::exchange(untold_, true)) {
-        log_.Log(LogLevel::kInfo, fmt::format("nothing for the status pages: {}", error.what()));
-      }
-    }
   }
 
   void ShowProgress() {
@@ -391,11 +364,10 @@ class Supervisor {
   asio::io_context io_;
   asio::signal_set signals_;
   asio::steady_timer tick_;
+  std::optional<FleetFile> fleet_file_;
   Process learner_, evaluator_, redo_, pages_;
   bool learner_started_ = false;
-  std::int64_t told_ms_ = INT64_MIN / 2;  // TellFleet, the last time
-  bool untold_ = false;                   // it could not, which was said
-  std::size_t results_before_ = 0;        // lines of eval.jsonl at the evaluator's start
+  std::size_t results_before_ = 0;  // lines of eval.jsonl at the evaluator's start
   std::vector<Process> actors_;
   std::deque<Action> todo_;
   bool doing_ = false;
@@ -415,19 +387,6 @@ SupervisorResult Supervise(const SupervisorOptions& options, RunLog& log,
   SupervisorResult result = supervisor.Run();
   CHECK(::sigprocmask(SIG_SETMASK, &before, nullptr) == 0);
   return result;
-}
-
-StopSignalsHeld::StopSignalsHeld() {
-  const sigset_t stop = StopSignals();
-  ::sigprocmask(SIG_BLOCK, &stop, nullptr);
-}
-
-StopSignalsHeld::~StopSignalsHeld() {
-  const sigset_t stop = StopSignals();
-  const timespec at_once{};
-  while (::sigtimedwait(&stop, nullptr, &at_once) > 0) {
-  }
-  ::sigprocmask(SIG_UNBLOCK, &stop, nullptr);
 }
 
 }  // namespace starling::fleet

@@ -58,14 +58,4 @@ struct SupervisorResult {
 SupervisorResult Supervise(const SupervisorOptions& options, RunLog& log,
                            monitor::Console& console);
 
-// Blocks SIGINT, SIGTERM and SIGHUP while it lives, except while Supervise runs: none can interrupt
-// the work between a run and its summary. Its destructor discards signals that are still pending.
-class StopSignalsHeld {
- public:
-  StopSignalsHeld();
-  ~StopSignalsHeld();
-  StopSignalsHeld(const StopSignalsHeld&) = delete;
-  StopSignalsHeld& operator=(const StopSignalsHeld&) = delete;
-};
-
 }  // namespace starling::fleet

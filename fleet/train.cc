@@ -18,10 +18,12 @@
 #include "fleet/learner_command.h"
 #include "fleet/pages_process.h"
 #include "fleet/run_log.h"
+#include "fleet/stop_signals.h"
 #include "fleet/supervisor.h"
 #include "learner/run_goal.h"
 #include "learner/storage/start.h"
 #include "monitor/console.h"
+#include "monitor/http/status_server.h"
 #include "results/eval_results.h"
 #include "results/initial_net.h"
 #include "results/run_dir.h"
@@ -162,9 +164,8 @@ std::optional<ChildSpec> PagesFor(const Plan& plan) {
 
 std::string PageAddress(const StatusConfig& status) {
   const bool every = status.bind == "0.0.0.0" || status.bind == "::";
-  const bool v6 = status.bind.find(':') != std::string::npos && !every;
-  const std::string host = every ? HostName() : v6 ? "[" + status.bind + "]" : status.bind;
-  return fmt::format("http://{}:{}/", host, status.port);
+  return fmt::format("http://{}/", monitor::AddressText(every ? HostName() : status.bind,
+                                                        static_cast<std::uint16_t>(status.port)));
 }
 
 std::string Headline(const Plan& plan, bool no_actors) {

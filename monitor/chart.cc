@@ -154,6 +154,12 @@ Values Series::Columns(double until_s, int columns) const {
   return values;
 }
 
+TimeUnit TimeUnitFor(double longest_s) {
+  if (longest_s > 2 * 3600) return {3600, "h"};
+  if (longest_s > 5 * 60) return {60, "min"};
+  return {1, "s"};
+}
+
 double NiceSpan(double elapsed_s) {
   constexpr double kMinute = 60, kHour = 3600, kDay = 86'400;
   constexpr std::array kSpans{15.0,         30.0,         kMinute,      2 * kMinute, 5 * kMinute,

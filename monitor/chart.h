@@ -126,6 +126,13 @@ class RateMeter {
   Window<std::uint64_t> steps_;
 };
 
+// The unit for a time axis over `longest_s`: hours from two hours on, minutes from five minutes on.
+struct TimeUnit {
+  double seconds;
+  const char* name;  // "s", "min", "h"
+};
+TimeUnit TimeUnitFor(double longest_s);
+
 // Returns the end of the time axis for a run of `elapsed_s`: 15 s, 30 s, 1 min, 2 min, 5 min, ...
 // Steps of this kind rescale a curve only now and then.
 double NiceSpan(double elapsed_s);

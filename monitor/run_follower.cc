@@ -43,6 +43,14 @@ std::string_view NameOf(Standing standing) {
   return kNames[static_cast<std::size_t>(standing)];
 }
 
+std::optional<fs::path> RuntimeRootOf(const Config& config) {
+  try {
+    return wire::RuntimeRoot(config.wire.runtime_dir);
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
+
 RunFollower::RunFollower(fs::path run_dir, const Clock& clock)
     : run_dir_(std::move(run_dir)), clock_(clock), metrics_(run_dir_) {}
 
@@ -59,9 +67,9 @@ void RunFollower::LookAtStatus() {
   // 2. What they say. A learner that has just begun has not said anything yet.
   if (alive_.supervisor) {
     const fs::path fleet = wire::RuntimeDir::FleetOf(run_dir_);
-    fleet_ = ParseFleetStatus(TextIn(wire::RuntimeDir::StatusPath(root_, fleet)));
+    fleet_ = ParseFleetStatus(TextIn(wire::RuntimeDir::StatusPath(*root_, fleet)));
   }
-  const std::string text = TextIn(wire::RuntimeDir::StatusPath(root_, run_dir_));
+  const std::string text = TextIn(wire::RuntimeDir::StatusPath(*root_, run_dir_));
   auto newest = learner::ParsePublished(text);
   if (newest) {
     published_ = *std::move(newest);
@@ -136,18 +144,14 @@ void RunFollower::ReadConfig() {
                     : fmt::format("its configuration cannot be read: {}", error.what());
     return;
   }
-  try {
-    root_ = wire::RuntimeRoot(config_->wire.runtime_dir);
-  } catch (const UserError&) {  // it was trained on another machine
-    root_.clear();
-  }
+  root_ = RuntimeRootOf(*config_);
 }
 
 RunFollower::Alive RunFollower::FindAlive() const {
-  if (!config_ || root_.empty()) return {};
+  if (!config_ || !root_) return {};
   const auto alive = [this](const fs::path& run) {
     try {
-      return wire::RuntimeDir::FindOwner(root_, run).has_value();
+      return wire::RuntimeDir::FindOwner(*root_, run).has_value();
     } catch (const std::exception&) {  // it is being removed
       return false;
     }

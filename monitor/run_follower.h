@@ -30,6 +30,10 @@ enum class Standing : std::uint8_t {
 // "live", "learner gone", ...
 std::string_view NameOf(Standing standing);
 
+// Returns the directory where learners with this configuration have theirs on this machine
+// (wire/runtime_dir.h); nullopt if there is no such place: the run was trained elsewhere.
+std::optional<std::filesystem::path> RuntimeRootOf(const Config& config);
+
 class RunFollower {
  public:
   // `clock` is that of the machine, which also stamps the learner's statuses. It must outlive this.
@@ -91,7 +95,7 @@ class RunFollower {
   // Its configuration, and where its processes are.
   Stamp config_stamp_;
   std::optional<Config> config_;
-  std::filesystem::path root_;  // of runtime directories; "": there is none
+  std::optional<std::filesystem::path> root_;  // RuntimeRootOf
 
   // Its processes.
   std::optional<std::int64_t> status_ms_;  // LookAtStatus, the last time

@@ -38,8 +38,8 @@ using Answerer = std::function<PageAnswer(const PageRequest&)>;
 // An answer of one sentence, as text.
 PageAnswer Sentence(unsigned status, std::string sentence);
 
-// A page for a browser, which is told to load nothing from elsewhere, and to run only the script
-// and use only the style that have `nonce`.
+// A page for a browser. Its content-security policy allows no other host, and only the script and
+// the style with `nonce`.
 PageAnswer HtmlPage(std::string html, const std::string& nonce);
 
 }  // namespace starling::monitor

@@ -133,7 +133,7 @@ std::string NewNonce() {
 }
 
 std::optional<PageAnswer> Gate::Stop(const PageRequest& request) const {
-  // 1. Requests that nobody has to make.
+  // 1. Methods and forms that no page needs.
   if (request.method != "GET" && request.method != "HEAD") {
     return Sentence(405, "only GET and HEAD are allowed");
   }

@@ -21,7 +21,7 @@ namespace starling::monitor {
 // is one line of 16 to 1000 printable characters without spaces, quotes, commas and semicolons.
 std::string ReadToken(const std::filesystem::path& file);
 
-// Returns 32 hexadecimal digits that nobody can guess.
+// Returns 32 random hexadecimal digits, for a content-security policy.
 std::string NewNonce();
 
 struct GateRules {

@@ -111,11 +111,6 @@ asio::awaitable<void> Converse(std::shared_ptr<beast::tcp_stream> reader, const 
   }
 }
 
-std::string Shown(const std::string& bind, std::uint16_t port) {
-  const bool v6 = bind.find(':') != std::string::npos;
-  return v6 ? fmt::format("[{}]:{}", bind, port) : fmt::format("{}:{}", bind, port);
-}
-
 // Connections that an earlier server left half closed are no obstacle.
 void OpenAt(const std::string& bind, std::uint16_t port, tcp::acceptor& acceptor) try {
   const tcp::endpoint place(asio::ip::make_address(bind), port);
@@ -131,11 +126,16 @@ void OpenAt(const std::string& bind, std::uint16_t port, tcp::acceptor& acceptor
   }
   throw UserError(fmt::format("status.port = {}: {} cannot be listened on ({}); end what listens "
                               "there, or choose another port",
-                              port, Shown(bind, port), error.code().message()),
+                              port, AddressText(bind, port), error.code().message()),
                   "status.port");
 }
 
 }  // namespace
+
+std::string AddressText(const std::string& bind, std::uint16_t port) {
+  const bool v6 = bind.find(':') != std::string::npos;
+  return v6 ? fmt::format("[{}]:{}", bind, port) : fmt::format("{}:{}", bind, port);
+}
 
 void CheckListen(const StatusConfig& config) {
   asio::io_context io;
@@ -183,7 +183,8 @@ asio::awaitable<void> StatusServer::Listen() {
     co_await timer.async_wait(asio::use_awaitable);
     try {
       OpenAt(options_.bind, options_.port, acceptor_);
-      LogInfo("status pages on http://{}/, after a wait", Shown(options_.bind, options_.port));
+      LogInfo("status pages on http://{}/, after a wait",
+              AddressText(options_.bind, options_.port));
     } catch (const UserError&) {  // still taken
     }
   }

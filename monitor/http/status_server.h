@@ -28,6 +28,9 @@ namespace starling::monitor {
 
 inline constexpr std::size_t kMaxHeader = 8 << 10;  // bytes of a request with its first line
 
+// "127.0.0.1:8080", "[::1]:8080".
+std::string AddressText(const std::string& bind, std::uint16_t port);
+
 // Throws UserError if status.bind and status.port cannot be listened on now.
 void CheckListen(const StatusConfig& config);
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 
 #include "core/text.h"
@@ -17,7 +16,7 @@
 namespace starling::monitor {
 namespace {
 
-constexpr int kPoints = 240;           // of a curve: more than the eye tells apart
+constexpr int kPoints = 240;           // of a curve
 constexpr int kHistogramColumns = 26;  // one of them is the line of the bound
 constexpr std::size_t kMostRows = 64;
 
@@ -44,20 +43,23 @@ std::string StateOf(Standing standing) {
                      NameOf(standing));
 }
 
-std::string Head(RunFollower& run) {
-  const std::string name = HtmlEscaped(run.run_dir().filename().string());
-  if (!run.config()) {
-    return fmt::format("<section id=\"head\">\n<h1>{}</h1>\n<p>{} {}</p>\n</section>\n", name,
-                       StateOf(run.standing()), HtmlEscaped(run.sentence()));
-  }
-  const RunView view = run.View();
+std::string NameOf(const RunFollower& run) {
+  return HtmlEscaped(run.run_dir().filename().string());
+}
+
+std::string HeadOfUnreadable(const RunFollower& run) {
+  return fmt::format("<section id=\"head\">\n<h1>{}</h1>\n<p>{} {}</p>\n</section>\n", NameOf(run),
+                     StateOf(run.standing()), HtmlEscaped(run.sentence()));
+}
+
+std::string HeadOf(const RunFollower& run, const RunView& view) {
   const RunFacts& facts = view.facts;
   const double total = static_cast<double>(std::max<std::uint64_t>(view.progress.total, 1));
   return fmt::format(
       "<section id=\"head\">\n<h1>{}</h1>\n<p class=\"faint\">{}, seed {}, {}, {}; {}</p>\n"
       "<p class=\"sentence\">{} {}</p>\n<progress max=\"1\" value=\"{:.4f}\" "
       "aria-label=\"steps done\"></progress>\n</section>\n",
-      name, HtmlEscaped(facts.env), facts.seed, BoundText(facts),
+      NameOf(run), HtmlEscaped(facts.env), facts.seed, BoundText(facts),
       Plural(static_cast<std::size_t>(facts.actors), "actor"), HtmlEscaped(run.run_dir().string()),
       StateOf(run.standing()), HtmlEscaped(run.sentence()),
       std::min(1.0, static_cast<double>(view.progress.steps) / total));
@@ -65,21 +67,13 @@ std::string Head(RunFollower& run) {
 
 // ---- Curves
 
-struct TimeUnit {
-  double seconds;
-  const char* label;
-};
-
-TimeUnit TimeUnitFor(double elapsed_s) {
-  if (elapsed_s > 2 * 3600) return {3600, "time, h"};
-  if (elapsed_s > 5 * 60) return {60, "time, min"};
-  return {1, "time, s"};
-}
-
 std::string CurveOf(const Series& series, double elapsed_s, const std::string& name, bool from_zero,
                     const std::string& if_empty) {
   const TimeUnit unit = TimeUnitFor(elapsed_s);
-  Plot plot{.x_label = unit.label, .y_label = name, .from_zero = from_zero, .if_empty = if_empty};
+  Plot plot{.x_label = fmt::format("time, {}", unit.name),
+            .y_label = name,
+            .from_zero = from_zero,
+            .if_empty = if_empty};
   const auto values = series.Columns(elapsed_s, kPoints);
   Samples samples;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -132,18 +126,18 @@ std::string Staleness(const RunView& view) {
 
 std::string RowOf(const ActorRow& row, const std::string& left) {
   const bool good = row.state == ActorRow::State::kAlive;
+  const bool starts = row.state == ActorRow::State::kStarting;
+  const std::string why = good || left.empty() ? "" : HtmlEscaped(": " + left);
   const auto known = [&](std::string text) { return row.version ? std::move(text) : "–"; };
-  return fmt::format(
-      "<tr><td>{}</td><td class=\"word {}\">{}{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td>"
-      "<td>{}</td></tr>\n",
-      row.slot,
-      good                                      ? "good"
-      : row.state == ActorRow::State::kStarting ? ""
-                                                : "poor",
-      NameOf(row.state), left.empty() || good ? "" : HtmlEscaped(": " + left),
-      known(std::to_string(row.version.value_or(0))), known(std::to_string(row.lag)),
-      row.steps_per_second ? HumanCount(*row.steps_per_second) : "–",
-      row.waiting ? fmt::format("{:.0f} %", 100 * *row.waiting) : "–", row.restarts);
+  return "<tr>" + Cell(std::to_string(row.slot)) +
+         Cell(std::string(NameOf(row.state)) + why, good     ? "word good"
+                                                    : starts ? "word"
+                                                             : "word poor") +
+         Cell(known(std::to_string(row.version.value_or(0)))) +
+         Cell(known(std::to_string(row.lag))) +
+         Cell(row.steps_per_second ? HumanCount(*row.steps_per_second) : "–") +
+         Cell(row.waiting ? fmt::format("{:.0f} %", 100 * *row.waiting) : "–") +
+         Cell(std::to_string(row.restarts)) + "</tr>\n";
 }
 
 std::string Actors(RunFollower& run, const RunView& view) {
@@ -159,9 +153,8 @@ std::string Actors(RunFollower& run, const RunView& view) {
     html += RowOf(rows[i], of == told.end() ? "" : of->left);
   }
   const std::string head =
-      "<th scope=\"col\">actor</th><th scope=\"col\" class=\"word\">state</th>"
-      "<th scope=\"col\">version</th><th scope=\"col\">lag</th><th scope=\"col\">steps/s</th>"
-      "<th scope=\"col\">waits</th><th scope=\"col\">restarts</th>";
+      "<th scope=\"col\">actor</th>" +
+      Head({"state", "version", "lag", "steps/s", "waits", "restarts"}, /*words=*/1);
   return Section(
       "actors", "Actors",
       Table(head, html) +
@@ -212,27 +205,26 @@ std::string Log(const RunFollower& run) {
 }  // namespace
 
 std::string RunParts(RunFollower& run) {
-  if (!run.config()) return Head(run) + Log(run);
+  if (!run.config()) return HeadOfUnreadable(run) + Log(run);
   const RunView view = run.View();
-  return Head(run) + Curves(view) + "<div class=\"pair\">\n" + Staleness(view) + Actors(run, view) +
-         "</div>\n" + Play() + Limits(view) + Evaluation(run) + Log(run);
+  return HeadOf(run, view) + Curves(view) + "<div class=\"pair\">\n" + Staleness(view) +
+         Actors(run, view) + "</div>\n" + Play() + Limits(view) + Evaluation(run) + Log(run);
 }
 
 std::string ListPart(const std::vector<ListedRun>& runs, std::size_t more,
                      const std::string& where) {
   std::string rows;
   for (const ListedRun& run : runs) {
-    rows += fmt::format(
-        "<tr><td class=\"word\"><a href=\"{}\">{}</a></td><td class=\"word\">{}</td>"
-        "<td class=\"word\">{}</td><td>{}</td><td>{}</td><td class=\"word faint\">{}</td></tr>\n",
-        HtmlEscaped(run.link), HtmlEscaped(run.name), HtmlEscaped(run.state), HtmlEscaped(run.env),
-        HumanCount(run.steps), run.mean_return ? fmt::format("{:.4g}", *run.mean_return) : "–",
-        HtmlEscaped(run.problem));
+    rows += "<tr>" +
+            Cell(fmt::format("<a href=\"{}\">{}</a>", HtmlEscaped(run.link), HtmlEscaped(run.name)),
+                 "word") +
+            Cell(HtmlEscaped(run.state), "word") + Cell(HtmlEscaped(run.env), "word") +
+            Cell(HumanCount(run.steps)) +
+            Cell(run.mean_return ? fmt::format("{:.4g}", *run.mean_return) : "–") +
+            Cell(HtmlEscaped(run.problem), "word faint") + "</tr>\n";
   }
   const std::string head =
-      "<th scope=\"col\" class=\"word\">run</th><th scope=\"col\" class=\"word\">state</th>"
-      "<th scope=\"col\" class=\"word\">environment</th><th scope=\"col\">steps</th>"
-      "<th scope=\"col\">return</th><th scope=\"col\" class=\"word\"></th>";
+      Head({"run", "state", "environment", "steps", "return", ""}, /*words=*/3);
   return fmt::format(
       "<section id=\"runs\">\n<h1>Runs</h1>\n<p class=\"faint\">{}</p>\n{}</section>\n",
       HtmlEscaped(where),

@@ -21,7 +21,7 @@ function swap(text) {
       old.innerHTML = part.innerHTML;
     }
   }
-  // Screen readers are told when the state changes, and spared the numbers.
+  // The text that screen readers announce changes with the state only.
   const state = document.querySelector('.state')?.textContent ?? '';
   if (said.textContent !== state) said.textContent = state;
 }

@@ -29,7 +29,8 @@ std::string Cell(const std::string& html, const char* how) {
 std::string Head(const std::vector<std::string>& names, std::size_t words) {
   std::string head;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    head += fmt::format("<th{}>{}</th>", i < words ? " class=\"word\"" : "", names[i]);
+    head +=
+        fmt::format("<th scope=\"col\"{}>{}</th>", i < words ? " class=\"word\"" : "", names[i]);
   }
   return head;
 }

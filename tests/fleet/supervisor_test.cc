@@ -1,6 +1,7 @@
 // The real supervisor with stand-ins for learner and actor (fake_child.cc). It runs in a process of
 // its own, as in real use: it receives signals, and its orphans become ours.
 #include "fleet/supervisor.h"
+#include "fleet/stop_signals.h"
 
 #include <gmock/gmock.h>
 #include <signal.h>

@@ -132,13 +132,13 @@ std::string Legend(const std::vector<Group>& groups, const FacetGrid* grid) {
   return "<ul class=\"legend\">\n" + items + "</ul>\n";
 }
 
-// The unit of time that suits the longest run.
-struct TimeUnit {
-  double longest_s, seconds;
+// The axis of time, in the unit that suits the longest run.
+struct TimeAxis {
+  double longest_s, seconds;  // the unit has so many seconds
   std::string label;
 };
 
-TimeUnit UnitFor(const std::vector<results::LoadedRun>& runs) {
+TimeAxis TimeAxisFor(const std::vector<results::LoadedRun>& runs) {
   double longest = 0;
   for (const results::LoadedRun& run : runs) {
     if (!run.metrics.empty()) longest = std::max(longest, run.metrics.back().seconds);
@@ -148,9 +148,8 @@ TimeUnit UnitFor(const std::vector<results::LoadedRun>& runs) {
                            : std::ranges::all_of(runs, &results::LoadedRun::simulated)
                                ? "virtual time of training"
                                : "time of training (virtual where simulated)";
-  if (longest > 2 * 3600) return {longest, 3600, time + ", h"};
-  if (longest > 5 * 60) return {longest, 60, time + ", min"};
-  return {longest, 1, time + ", s"};
+  const monitor::TimeUnit unit = monitor::TimeUnitFor(longest);
+  return {longest, unit.seconds, fmt::format("{}, {}", time, unit.name)};
 }
 
 std::string Section(const std::string& title, const std::vector<Quantity>& quantities,
@@ -167,7 +166,7 @@ std::string Section(const std::string& title, const std::vector<Quantity>& quant
 std::string CurveSections(const std::vector<Group>& groups,
                           const std::vector<results::LoadedRun>& runs, const FacetGrid* grid) {
   // 1. Learning, by steps and by time.
-  const TimeUnit unit = UnitFor(runs);
+  const TimeAxis unit = TimeAxisFor(runs);
   const Quantity by_steps{.caption = "return against steps",
                           .x_label = "environment steps",
                           .y_label = "return",

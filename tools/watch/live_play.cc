@@ -28,12 +28,12 @@
 #include "envs/registry.h"
 #include "envs/wrappers/wrapped.h"
 #include "fleet/live_weights.h"
+#include "monitor/run_follower.h"
 #include "net/policy.h"
 #include "results/run_dir.h"
 #include "results/trained.h"
 #include "tools/play/play.h"
 #include "tools/play/watched_frames.h"
-#include "wire/runtime_dir.h"
 
 namespace starling::watch {
 namespace {
@@ -46,16 +46,6 @@ constexpr int kGridMs = 125, kPictureMs = 66;  // a step
 constexpr int kSide = 250;                     // pixels, at least half of it
 constexpr std::size_t kMostShown = 24;         // values of a choice, coordinates
 
-// Returns where learners of this machine share their weights; nullopt if there is no such place:
-// then the run was trained elsewhere.
-std::optional<fs::path> RootOf(const Config& config) {
-  try {
-    return wire::RuntimeRoot(config.wire.runtime_dir);
-  } catch (const UserError&) {
-    return std::nullopt;
-  }
-}
-
 // The weights that play: those in the learner's shared memory, else those of the newest checkpoint.
 class Weights {
  public:
@@ -64,7 +54,7 @@ class Weights {
         layout_(results::LayoutOf(config)),
         values_(layout_.size()),
         spare_(layout_.size()) {
-    if (const auto root = RootOf(config)) {
+    if (const auto root = monitor::RuntimeRootOf(config)) {
       live_.emplace(*root, run_dir, layout_, static_cast<std::size_t>(config.learner.shards));
     }
   }

@@ -48,11 +48,6 @@ StatusConfig AddressOf(const WatchOptions& options) {
   return address;
 }
 
-std::string UrlOf(const std::string& bind, std::uint16_t port) {
-  const bool v6 = bind.find(':') != std::string::npos;
-  return v6 ? fmt::format("http://[{}]:{}/", bind, port) : fmt::format("http://{}:{}/", bind, port);
-}
-
 monitor::Answerer Guarded(monitor::GateRules rules, monitor::Answerer answer) {
   return [gate = monitor::Gate(std::move(rules)),
           answer = std::move(answer)](const monitor::PageRequest& request) {
@@ -93,7 +88,8 @@ int RunWatch(const WatchOptions& options) {
                                        return is_run ? run.Answer(request.path())
                                                      : list.Answer(request.path());
                                      }));
-  const std::string url = UrlOf(address.bind, server.port());
+  const std::string url =
+      fmt::format("http://{}/", monitor::AddressText(address.bind, server.port()));
   if (by_hand) {
     fmt::print("{} (Ctrl-C ends it)\n", url);
     if (!rules.loopback && rules.token.empty()) {
