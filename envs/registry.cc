@@ -188,6 +188,16 @@ std::string WhyNotSaved(const FrameSpec& spec) {
       name);
 }
 
+std::string WhyNotRepeated(const EnvConfig& config) {
+  const Entry* const family = FamilyOf(config.name);
+  if (family == nullptr) return "";
+  if (family == &kPlugin) return WhyNotSaved(config);
+  return fmt::format(
+      "env.name: the random numbers of {} are not Starling's; only bundled games and plug-ins can "
+      "be replayed",
+      config.name);
+}
+
 std::string WhyNotOnGpu(const EnvConfig& config) {
   for (const auto& [prefix, player] :
        {std::pair(kGymPrefix, "Gymnasium"), {kAlePrefix, "ale-py"}}) {

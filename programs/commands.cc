@@ -16,6 +16,7 @@ CLI::Option* AddSet(CLI::App& app, std::vector<std::string>& overrides, const ch
 }
 
 const CLI::Validator kSeed = IsInteger(0, std::numeric_limits<std::int64_t>::max());
+const CLI::Validator kEpisodes = IsInteger(1, 10'000'000);
 const CLI::Validator kVersion = IsInteger(0, 1'000'000'000'000'000);
 
 void AddTrain(CLI::App& app, Options& options) {
@@ -64,8 +65,7 @@ void AddEval(CLI::App& app, Options& options) {
       ->required()
       ->transform(IsPath());
   AddSet(eval, options.eval.overrides, "env.key=value, over the run's");
-  eval.add_option("--episodes", options.eval.episodes, "how many (100)")
-      ->transform(IsInteger(1, 10'000'000));
+  eval.add_option("--episodes", options.eval.episodes, "how many (100)")->transform(kEpisodes);
   eval.add_flag("--greedy", options.eval.greedy, "take the likeliest action, do not draw");
   eval.add_option("--seed", options.eval.seed, "of the episodes (1)")->transform(kSeed);
   eval.add_flag("--json", options.eval.json, "one JSON object on standard output");
@@ -189,13 +189,34 @@ void AddReplay(CLI::App& app, replay::ReplayOptions& options) {
           ->transform(kVersion)
           ->type_name("VERSION")
           ->excludes(until);
+  CLI::Option* const bisect =
+      replay
+          .add_option("--bisect", options.bisect,
+                      "find the version from which on an evaluation is so: \"return < 5\"")
+          ->type_name("CONDITION")
+          ->excludes(explain);
+  CLI::Option* const page =
+      replay
+          .add_flag("--page", options.page,
+                    "write RUN/updates.html: all updates, who, how stale, norms and losses")
+          ->excludes(explain)
+          ->excludes(bisect);
+  replay.add_option("--after", options.after, "of --page and --bisect: later versions only")
+      ->transform(kVersion)
+      ->type_name("VERSION");
+  replay.add_option("--episodes", options.episodes, "of each evaluation (100)")
+      ->transform(kEpisodes)
+      ->needs(bisect);
+  replay
+      .add_flag("--greedy", options.greedy, "evaluate with the likeliest action, do not draw one")
+      ->needs(bisect);
   CLI::Option* const from = replay.add_flag(
       "--from-checkpoint", options.from_checkpoint,
       "begin at the newest checkpoint that has the states of its actors, not at version 0");
   CLI::Option* const write = replay.add_flag(
       "--write", options.write,
       "end with a checkpoint, so that nothing that a killed learner had applied is lost");
-  from->excludes(explain);
+  from->excludes(explain)->excludes(bisect)->excludes(page);
   write->needs(from)->excludes(until)->excludes(explain);
   for (const auto& [name, value] :
        {std::pair("--status-fd", &options.status_fd), std::pair("--parent", &options.parent)}) {

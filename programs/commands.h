@@ -10,7 +10,7 @@
 #include "tools/exports/exports.h"
 #include "tools/play/play.h"
 #include "tools/prune/prune.h"
-#include "tools/replay/replayer.h"
+#include "tools/replay/replay.h"
 #include "tools/report/report.h"
 #include "tools/simulate/simulate.h"
 #include "tools/stop/stop.h"

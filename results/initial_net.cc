@@ -74,12 +74,7 @@ std::string WhyNotReplayed(const Config& config) {
         "which the journal does not hold",
         config.learner.shards);
   }
-  if (envs::IsForeign(config.env.name)) {
-    return fmt::format(
-        "the random numbers of {} are not Starling's; only bundled envs can be "
-        "replayed",
-        config.env.name);
-  }
+  if (const std::string why = envs::WhyNotRepeated(config.env); !why.empty()) return why;
   const Instructions asked = config.actors.instructions;
   if (config.actors.backend != DeviceChoice::kCuda && !Runs(asked)) {
     return fmt::format("its actors computed with actors.instructions = \"{}\", and {}",

@@ -68,8 +68,8 @@ void TestWritable(const fs::path& dir, const char* advice) {
 constexpr std::array<std::string_view, 10> kOfAStart = {
     "checkpoints", "config.toml", "endpoint",      "eval.jsonl",   "journal",
     "lock",        "log",         "metrics.jsonl", "summary.json", "tensorboard"};
-constexpr std::array<std::string_view, 3> kLater = {"final_eval.json", kSimulatedMark,
-                                                    "sweep.json"};
+constexpr std::array<std::string_view, 4> kLater = {"final_eval.json", kSimulatedMark, "sweep.json",
+                                                    "updates.html"};
 
 // Whether a writer that was killed left it beside one of those files (core/file.h).
 bool IsTemporary(const fs::path& path) {

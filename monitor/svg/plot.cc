@@ -10,7 +10,7 @@
 namespace starling::monitor {
 namespace {
 
-constexpr double kTop = 10, kRight = 16, kDigit = 6.8;  // pixels of the drawing
+constexpr double kTop = 10, kRight = 16, kDigit = 6.8, kStrip = 18;  // pixels of the drawing
 
 // Room for the ticks of an axis, and for its name if it has one.
 struct Margins {
@@ -40,10 +40,16 @@ Frame MakeFrame(Axis x, Axis y, double width, double height, Margins margins = k
   return {std::move(x), std::move(y), width, height, left, margins.below};
 }
 
-// `label` says to those who do not see it what is drawn.
-std::string Open(const Frame& frame, const std::string& label) {
-  return fmt::format("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\">\n",
-                     frame.width, frame.height, HtmlEscaped(label));
+// For a script: where the x axis lies.
+std::string AxisData(const Frame& frame) {
+  return fmt::format(" data-low=\"{}\" data-high=\"{}\" data-left=\"{:.1f}\" data-right=\"{:.1f}\"",
+                     frame.x.low, frame.x.high, frame.left, frame.right());
+}
+
+// `label` says to those who do not see it what is drawn. `where`: AxisData, or "".
+std::string Open(const Frame& frame, const std::string& label, const std::string& where = "") {
+  return fmt::format("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\"{}>\n",
+                     frame.width, frame.height, HtmlEscaped(label), where);
 }
 
 std::string Text(double x, double y, const char* how, const std::string& text) {
@@ -162,7 +168,8 @@ Frame FrameOf(const Plot& plot, Extents shown) {
   const double range = y.high - y.low;
   if (plot.from_zero || (y.low >= 0 && y.low < range / 2)) y.Add(0);  // 0 is a natural origin
   const double margin = 0.03 * (y.high - y.low);
-  const Axis across = MakeAxis(std::min(x.low, 0.0), x.high, plot.small ? 4 : 6, false);
+  const double begin = plot.part ? x.low : std::min(x.low, 0.0);
+  const Axis across = MakeAxis(begin, x.high, plot.small ? 4 : 6, false);
   const Axis up = MakeAxis(y.low == 0 ? 0 : y.low - margin, y.high + margin, 5, false);
   return plot.small ? MakeFrame(across, up, 380, 250) : MakeFrame(across, up, 560, 320);
 }
@@ -179,10 +186,41 @@ std::string DrawPlot(const Plot& plot) {
   shown.x.Add(plot.shown.x);
   shown.y.Add(plot.shown.y);
   const Frame frame = FrameOf(plot, shown);
-  std::string svg = Open(frame, plot.y_label + " against " + plot.x_label) + GridY(frame) +
-                    TicksX(frame) + Titles(frame, plot.x_label, plot.y_label);
+  std::string svg = Open(frame, plot.y_label + " against " + plot.x_label, AxisData(frame)) +
+                    GridY(frame) + TicksX(frame) + Titles(frame, plot.x_label, plot.y_label);
   for (const Band& band : plot.bands) svg += DrawBand(frame, band);
   for (const Curve& curve : plot.curves) svg += DrawCurve(frame, curve);
+  return svg + "</svg>\n";
+}
+
+std::string DrawStrips(const Strips& strips) {
+  // 1. Axes; the middle of row i is at y = -i.
+  const std::size_t rows = strips.rows.size();
+  Axis names{.low = 0.5 - static_cast<double>(rows), .high = 0.5, .ticks = {}, .tick_text = {}};
+  for (std::size_t row = 0; row < rows; ++row) {
+    names.ticks.push_back(-static_cast<double>(row));
+    names.tick_text.push_back(strips.rows[row]);
+  }
+  const Axis across = MakeAxis(strips.x.low, strips.x.high, 6, false);
+  const double height = kTop + kNamed.below + kStrip * static_cast<double>(rows);
+  const Frame frame = MakeFrame(across, std::move(names), 560, height);
+  std::string svg = Open(frame, strips.y_label + " against " + strips.x_label, AxisData(frame)) +
+                    GridY(frame) + TicksX(frame) + Titles(frame, strips.x_label, strips.y_label);
+  // 2. Cells.
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::vector<double>& shares = strips.shares[row];
+    const double step = (strips.x.high - strips.x.low) / static_cast<double>(shares.size());
+    const double y = frame.Y(0.4 - static_cast<double>(row));
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+      if (shares[i] <= 0) continue;
+      const double x = frame.X(strips.x.low + step * static_cast<double>(i));
+      svg += fmt::format(
+          "<rect class=\"bar {}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
+          "opacity=\"{:.2f}\"/>\n",
+          GroupClass(row % kColors), x, y, frame.X(strips.x.low + step) - frame.left, 0.8 * kStrip,
+          std::max(shares[i], 0.1));
+    }
+  }
   return svg + "</svg>\n";
 }
 

@@ -65,12 +65,25 @@ struct Plot {
   std::string x_label, y_label;
   bool from_zero = false;  // y
   bool small = false;      // one of many beside each other
+  bool part = false;       // x begins where the samples do, not at 0
   std::vector<Band> bands{};
   std::vector<Curve> curves{};
   std::string if_empty{};  // text instead of a plot without samples
   Extents shown{};         // the axes show at least this (ShareScale)
 };
+// The drawing tells a script where its x axis lies: from data-low at pixel data-left to data-high
+// at data-right. So does DrawStrips.
 std::string DrawPlot(const Plot& plot);
+
+// How much happened in each row at each place along the x axis, as cells of a colour that is the
+// stronger the more did. Each row has as many shares as the others, evenly over `x`.
+struct Strips {
+  std::string x_label, y_label;
+  Extent x{};
+  std::vector<std::string> rows{};            // their names, the lowest last
+  std::vector<std::vector<double>> shares{};  // of each row, 0 to 1
+};
+std::string DrawStrips(const Strips& strips);
 
 // Gives all plots the same axes.
 void ShareScale(std::vector<Plot>& plots);

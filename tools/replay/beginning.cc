@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <ranges>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "core/error.h"
 #include "learner/apply/schedule.h"
@@ -11,6 +13,24 @@
 #include "results/initial_net.h"
 
 namespace starling::replay {
+namespace {
+
+// Returns nullopt if the checkpoint is no cut, damaged, or the journal behind it is not there.
+std::optional<Beginning> AtReplayableCut(const std::filesystem::path& path,
+                                         const std::vector<learner::LineSegment>& line) {
+  const std::filesystem::path states = learner::ActorStatesPath(path);
+  if (!std::filesystem::exists(states)) return std::nullopt;
+  try {
+    learner::Checkpoint cut = learner::ReadCheckpoint(path);
+    if (!cut.journal_whole || !learner::Covers(line, cut.journal)) return std::nullopt;
+    cut.actors = learner::ReadActorStates(states);
+    return AtCut(cut, path);
+  } catch (const std::runtime_error&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
 
 Config ConfigOfRun(const std::filesystem::path& run_dir) {
   const std::filesystem::path path = run_dir / "config.toml";
@@ -57,16 +77,18 @@ std::optional<Beginning> AtNewestCut(const std::filesystem::path& run_dir) {
 std::optional<Beginning> AtOldestCut(const std::filesystem::path& run_dir) {
   const auto line = learner::LineOf(run_dir / "journal");
   for (const auto& path : learner::ListCheckpoints(run_dir / "checkpoints")) {
-    const std::filesystem::path states = learner::ActorStatesPath(path);
-    if (!std::filesystem::exists(states)) continue;
-    try {
-      learner::Checkpoint cut = learner::ReadCheckpoint(path);
-      if (!cut.journal_whole || !learner::Covers(line, cut.journal)) continue;
-      cut.actors = learner::ReadActorStates(states);
-      return AtCut(cut, path);
-    } catch (const std::runtime_error&) {
-      // A later one may be good.
-    }
+    if (auto cut = AtReplayableCut(path, line)) return cut;
+  }
+  return std::nullopt;
+}
+
+std::optional<Beginning> AtNewestCutUpTo(const std::filesystem::path& run_dir,
+                                         std::uint64_t version) {
+  const auto line = learner::LineOf(run_dir / "journal");
+  const auto paths = learner::ListCheckpoints(run_dir / "checkpoints");
+  for (const auto& path : paths | std::views::reverse) {
+    auto cut = AtReplayableCut(path, line);
+    if (cut && cut->state.version <= version) return cut;
   }
   return std::nullopt;
 }

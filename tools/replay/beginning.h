@@ -36,5 +36,8 @@ Beginning AtCut(const learner::Checkpoint& cut, const std::filesystem::path& pat
 std::optional<Beginning> AtNewestCut(const std::filesystem::path& run_dir);
 // Returns the oldest cut from which the journal is there, or nullopt.
 std::optional<Beginning> AtOldestCut(const std::filesystem::path& run_dir);
+// Returns the newest of those that is not after `version`, or nullopt.
+std::optional<Beginning> AtNewestCutUpTo(const std::filesystem::path& run_dir,
+                                         std::uint64_t version);
 
 }  // namespace starling::replay

@@ -33,6 +33,7 @@
 #include "results/initial_net.h"
 #include "results/run_record.h"
 #include "results/trained.h"
+#include "tools/replay/replayer.h"
 
 namespace starling::replay {
 namespace {

@@ -10,7 +10,7 @@
 #include <functional>
 
 #include "core/clock.h"
-#include "tools/replay/replayer.h"
+#include "tools/replay/replay.h"
 
 namespace starling::replay {
 

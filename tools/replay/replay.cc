@@ -1,42 +1,24 @@
+#include "tools/replay/replay.h"
+
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include "core/clock.h"
 #include "core/denormals.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "learner/storage/checkpoint.h"
-#include "monitor/console.h"
-#include "results/initial_net.h"
-#include "results/trained.h"
+#include "tools/replay/bisect.h"
 #include "tools/replay/redo.h"
-#include "tools/replay/replayer.h"
+#include "tools/replay/replayed_run.h"
+#include "tools/replay/timeline_page.h"
 
 namespace starling::replay {
 namespace {
-
-// Throws UserError if a run with this configuration cannot be replayed.
-Config ConfigOf(const std::filesystem::path& run_dir) {
-  Config config = ConfigOfRun(run_dir);
-  if (const std::string why = results::WhyNotReplayed(config); !why.empty()) {
-    throw UserError(fmt::format("{} cannot be replayed: {}", run_dir.string(), why));
-  }
-  return config;
-}
-
-// Draws "replaying: version 12,000 of 31,250" in the last line of a terminal.
-void ShowProgress(monitor::Console& console, std::uint64_t version, std::uint64_t last,
-                  std::int64_t now_ms) {
-  console.Draw(
-      [&](const monitor::ProgressStyle&) {
-        return fmt::format("replaying: version {} of {}", Grouped(version), Grouped(last));
-      },
-      now_ms);
-}
 
 int Fail(const std::string& sentence) {
   std::fprintf(stderr, "starling: %s\n", sentence.c_str());
@@ -83,70 +65,40 @@ class Goal {
 };
 
 // Where the replay begins. Throws UserError if it cannot.
-Beginning BeginningOf(const ReplayOptions& options, const JournalSummary& journal,
-                      const Config& config) {
-  if (!options.from_checkpoint && !journal.pruned) return AtFirstWeights(config);
-  auto cut = options.from_checkpoint ? AtNewestCut(options.run_dir) : AtOldestCut(options.run_dir);
+Beginning BeginningOf(const ReplayOptions& options, const ReplayedRun& run) {
+  if (!options.from_checkpoint && !run.journal.pruned) return AtFirstWeights(run.config);
+  auto cut = options.from_checkpoint ? AtNewestCut(run.dir) : AtOldestCut(run.dir);
   if (!cut && options.from_checkpoint) {
     throw UserError(fmt::format("{} has no checkpoint with the states of its actors to begin at",
-                                options.run_dir.string()));
+                                run.dir.string()));
   }
   if (!cut) {
     throw UserError(fmt::format(
         "{} begins at version {}, and there is no checkpoint with the states of its actors after "
         "that to begin at",
-        (options.run_dir / "journal").string(), journal.first));
+        (run.dir / "journal").string(), run.journal.first));
   }
   const std::string why = options.from_checkpoint ? "" : ": the journal before it is gone";
   std::printf("the replay begins at %s%s\n", cut->name.c_str(), why.c_str());
   return *std::move(cut);
 }
 
-// Replays until version `last`, or until the weights differ from the run's.
-void Replay(JournalAhead& journal, std::uint64_t last, Replayer& replayer, Goal& goal) {
-  const SteadyClock clock;
-  monitor::Console console(STDERR_FILENO, monitor::DetectStyle(STDERR_FILENO));
-  goal.Pass(replayer);
-  while (const auto record = journal.Next()) {
-    const bool update = std::holds_alternative<learner::UpdateRecord>(*record);
-    if (update && replayer.version() >= last) return;
-    if (!replayer.Do(*record)) return;
-    if (update) goal.Pass(replayer);
-    ShowProgress(console, replayer.version(), last, clock.NowMs());
-  }
-}
-
 std::string Counted(std::uint64_t count, const char* one, const char* many) {
   return Grouped(count) + " " + (count == 1 ? one : many);
 }
 
-}  // namespace
-
-int RunReplay(const ReplayOptions& options) {
-  if (options.write) return RunRedo(options);
-  if (options.explain) {
-    std::printf("%s", ToText(FindUpdate(options.run_dir, *options.explain)).c_str());
-    return kExitDone;
-  }
-  // 1. Journal, configuration and first weights must be of one run.
-  const Config config = ConfigOf(options.run_dir);
-  const JournalSummary journal = ScanJournal(options.run_dir);
-  const net::ParameterLayout layout = results::LayoutOf(config);
-  if (layout.fingerprint() != journal.header.fingerprint ||
-      config.run.seed != journal.header.seed) {
-    throw UserError(fmt::format("the journal and the configuration in {} are not of one run",
-                                options.run_dir.string()));
-  }
+// Replays all of the run, or up to options.until, and compares.
+int Prove(const ReplayOptions& options) {
+  // 1. The part: from the beginning or a cut to the last update.
+  const ReplayedRun run = OpenRun(options.run_dir);
+  const JournalSummary& journal = run.journal;
   const std::uint64_t last = std::min(options.until.value_or(journal.last), journal.last);
   if (options.until && *options.until > journal.last) {
     FindUpdate(options.run_dir, *options.until);  // throws
   }
-
-  // 2. Replay. Every hash on the way and the newest checkpoint must agree.
-  FlushDenormals();
   const SteadyClock clock;
   const std::int64_t begin = clock.NowMs();
-  Beginning beginning = BeginningOf(options, journal, config);
+  Beginning beginning = BeginningOf(options, run);
   const std::uint64_t first = beginning.state.version;
   if (options.until && *options.until < first) {
     throw UserError(fmt::format("version {} lies before the beginning of this replay, version {}",
@@ -156,17 +108,12 @@ int RunReplay(const ReplayOptions& options) {
     return Fail(fmt::format("nothing was compared: no update follows version {}{}", first,
                             journal.torn.empty() ? "" : "; " + journal.torn));
   }
-  JournalAhead ahead(options.run_dir, beginning.journal);
-  Replayer replayer(config, ahead, std::move(beginning), layout);
+  // 2. Replay. Every hash on the way and the newest checkpoint must agree.
+  ReplayedPart part(run, std::move(beginning));
+  const Replayer& replayer = part.replayer();
   Goal goal(options.run_dir);
-  if (replayer.difference().empty()) Replay(ahead, last, replayer, goal);
-  if (!replayer.difference().empty()) {
-    if (replayer.hole()) return Fail(replayer.difference());
-    return Fail(replayer.difference() +
-                ": was it trained by another program or on another kind of processor, or resumed "
-                "with other settings?" +
-                (journal.torn.empty() ? "" : " Also, " + journal.torn));
-  }
+  goal.Pass(replayer);
+  if (!part.Until(last, [&] { goal.Pass(replayer); })) return Fail(part.Error());
   // 3. Report the proof, or the reason why there is none.
   const bool proven = goal.passed() && goal.Error().empty();
   const std::string text = fmt::format(
@@ -179,6 +126,20 @@ int RunReplay(const ReplayOptions& options) {
   if (!journal.torn.empty()) std::printf("%s\n", journal.torn.c_str());
   if (!proven) return Fail(goal.Error());
   return journal.damaged ? kExitFailed : kExitDone;
+}
+
+}  // namespace
+
+int RunReplay(const ReplayOptions& options) {
+  if (options.write) return RunRedo(options);
+  if (options.explain) {
+    std::printf("%s", ToText(FindUpdate(options.run_dir, *options.explain)).c_str());
+    return kExitDone;
+  }
+  FlushDenormals();
+  if (options.page) return RunPage(options);
+  if (!options.bisect.empty()) return RunBisect(options);
+  return Prove(options);
 }
 
 }  // namespace starling::replay

@@ -227,6 +227,8 @@ void Replayer::Apply(const learner::UpdateRecord& record) {
   steps_ = record.steps;
   if (expected) CompareHash(version_, *expected, update.WeightsHash());
   Keep(version_, record.entropy);
+  applied_messages_.clear();
+  for (Gradient& gradient : gradients) applied_messages_.push_back(std::move(gradient.message));
 }
 
 learner::CheckpointContent Replayer::Content() {

@@ -1,4 +1,4 @@
-// `starling replay`: repeats a run from its journal and compares every weight with the run's.
+// Repeats a run from its journal and compares every weight with the run's.
 //
 // The replay is in one process: every actor's unrolls on the weights that it had, and every update
 // with its gradients, in the order of the journal.
@@ -13,7 +13,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <semaphore>
@@ -32,24 +31,6 @@
 
 namespace starling::replay {
 
-struct ReplayOptions {
-  std::filesystem::path run_dir;
-  std::optional<std::uint64_t> until;    // version
-  std::optional<std::uint64_t> explain;  // version: only print its gradients
-  bool from_checkpoint = false;          // begin at the newest cut
-  bool write = false;                    // and end with a checkpoint: RunRedo
-  // Of a redo that a supervisor runs:
-  int status_fd = -1;              // for its progress
-  int parent = 0;                  // process id of the supervisor
-  std::optional<double> redo_s{};  // of the configuration that the run goes on with
-  bool restart = false;            // its learner has died: the run goes on with the same settings
-};
-
-// Returns the exit status: kExitDone if the weights equal the run's, bit for bit, at every hash and
-// at the newest checkpoint (with `until`: those reached); kExitFailed, with a sentence, if they do
-// not or could not be compared. Throws UserError if the run cannot be replayed.
-int RunReplay(const ReplayOptions& options);
-
 // Also of NaNs and zeros.
 bool SameBits(const std::vector<float>& a, const std::vector<float>& b);
 
@@ -64,11 +45,14 @@ class Replayer {
   bool Do(const learner::JournalRecord& record);
 
   std::uint64_t version() const { return version_; }
+  std::uint64_t steps() const { return steps_; }
   std::uint64_t hashes() const { return hashes_; }  // compared so far and equal
   const std::string& difference() const { return difference_; }
   // Whether that is because records are missing.
   bool hole() const { return hole_; }
   learner::StateCopy Now() const { return lanes_.CaptureNow(); }
+  // What the actors report with the gradients of the last update, in the order of the sum.
+  const std::vector<wire::Gradient>& applied() const { return applied_messages_; }
   // What a checkpoint of this version holds, right behind its update. Without term and position.
   learner::CheckpointContent Content();
 
@@ -115,6 +99,7 @@ class Replayer {
   };
   std::map<std::pair<std::uint32_t, std::uint32_t>, Unroll> unrolls_;  // by slot and incarnation
   std::map<std::uint64_t, Version> versions_;
+  std::vector<wire::Gradient> applied_messages_;
   std::vector<float> gradient_;  // scratch
   std::uint64_t version_, steps_, optimizer_step_, hashes_ = 0;
   std::string difference_;
