@@ -41,6 +41,10 @@ namespace starling::learner {
 // Microseconds of the unroll behind a gradient, as its actor reported them.
 UnrollStatus TimesOf(const wire::Gradient& gradient);
 
+// The part of a status that follows from the counters. `newest`: the newest gradient's message.
+RunStatus StatusOf(const Config& config, const Counters& counters, std::uint64_t steps,
+                   const wire::Gradient& newest);
+
 struct EngineOptions {
   std::filesystem::path run_dir;   // for the journal
   std::uint64_t fingerprint = 0;   // of the parameter layout

@@ -1,4 +1,4 @@
-// Engine::Status and what it reports; declared in learner/engine.h.
+// What the counters and the engine report; declared in learner/engine.h.
 #include <cmath>
 #include <optional>
 
@@ -6,51 +6,56 @@
 
 namespace starling::learner {
 
-RunStatus Engine::Status() const {
+RunStatus StatusOf(const Config& config, const Counters& counters, std::uint64_t steps,
+                   const wire::Gradient& newest) {
   // Means are NaN before the first episode.
   const auto known = [](double mean) {
     return std::isfinite(mean) ? std::optional(mean) : std::nullopt;
   };
-  const std::uint64_t steps = pipeline_.steps();
-  const double seconds = counters_.seconds;
-  return {.term = term_,
-          .steps = steps,
-          .frames = steps * static_cast<std::uint64_t>(config_.env.repeat),
-          .updates = counters_.updates,
+  const double seconds = counters.seconds;
+  return {.steps = steps,
+          .frames = steps * static_cast<std::uint64_t>(config.env.repeat),
+          .updates = counters.updates,
           .seconds = seconds,
           .steps_per_second = seconds > 0 ? static_cast<double>(steps) / seconds : 0,
-          .mean_return = known(counters_.mean_return()),
-          .mean_length = known(counters_.mean_length()),
-          .episodes = counters_.episodes,
-          .episodes_cut = counters_.episodes_cut,
-          .envs_replaced = counters_.envs_replaced,
-          .lr = pipeline_.lr(),
-          .entropy_coef = pipeline_.entropy(),
-          .losses = {.policy = newest_.policy_loss,
-                     .value = newest_.value_loss,
-                     .entropy = newest_.entropy,
-                     .grad_norm = newest_.norm},
-          .gradients = {.received = counters_.received,
-                        .applied = counters_.applied,
-                        .merged = counters_.merged,
-                        .in_flight = counters_.in_flight(),
-                        .dropped = counters_.dropped},
-          .frames_refused = counters_.frames_refused,
-          .deadlines = counters_.deadlines,
-          .breaks = counters_.breaks,
-          .staleness = {.bound = config_.staleness.bound,
-                        .max = counters_.staleness.max(),
-                        .mean = counters_.staleness.mean(),
-                        .histogram = counters_.staleness.counts()},
-          .reuse = config_.reuses_data()
-                       ? std::optional(ReuseStatus{.kl = newest_.kl,
-                                                   .clipped = newest_.clipped,
-                                                   .age_max = counters_.data_age.max(),
-                                                   .age_mean = counters_.data_age.mean(),
-                                                   .age_histogram = counters_.data_age.counts()})
-                       : std::nullopt,
-          .actors_alive = static_cast<int>(roster_.size()),
-          .version = pipeline_.published()};
+          .mean_return = known(counters.mean_return()),
+          .mean_length = known(counters.mean_length()),
+          .episodes = counters.episodes,
+          .episodes_cut = counters.episodes_cut,
+          .envs_replaced = counters.envs_replaced,
+          .losses = {.policy = newest.policy_loss,
+                     .value = newest.value_loss,
+                     .entropy = newest.entropy,
+                     .grad_norm = newest.norm},
+          .gradients = {.received = counters.received,
+                        .applied = counters.applied,
+                        .merged = counters.merged,
+                        .in_flight = counters.in_flight(),
+                        .dropped = counters.dropped},
+          .frames_refused = counters.frames_refused,
+          .deadlines = counters.deadlines,
+          .breaks = counters.breaks,
+          .staleness = {.bound = config.staleness.bound,
+                        .max = counters.staleness.max(),
+                        .mean = counters.staleness.mean(),
+                        .histogram = counters.staleness.counts()},
+          .reuse = config.reuses_data()
+                       ? std::optional(ReuseStatus{.kl = newest.kl,
+                                                   .clipped = newest.clipped,
+                                                   .age_max = counters.data_age.max(),
+                                                   .age_mean = counters.data_age.mean(),
+                                                   .age_histogram = counters.data_age.counts()})
+                       : std::nullopt};
+}
+
+RunStatus Engine::Status() const {
+  RunStatus status = StatusOf(config_, counters_, pipeline_.steps(), newest_);
+  status.term = term_;
+  status.lr = pipeline_.lr();
+  status.entropy_coef = pipeline_.entropy();
+  status.actors_alive = static_cast<int>(roster_.size());
+  status.version = pipeline_.published();
+  return status;
 }
 
 }  // namespace starling::learner

@@ -16,6 +16,7 @@ CLI::Option* AddSet(CLI::App& app, std::vector<std::string>& overrides, const ch
 }
 
 const CLI::Validator kSeed = IsInteger(0, std::numeric_limits<std::int64_t>::max());
+const CLI::Validator kActor = IsInteger(0, 1'000'000);
 const CLI::Validator kEpisodes = IsInteger(1, 10'000'000);
 const CLI::Validator kVersion = IsInteger(0, 1'000'000'000'000'000);
 
@@ -201,7 +202,21 @@ void AddReplay(CLI::App& app, replay::ReplayOptions& options) {
                     "write RUN/updates.html: all updates, who, how stale, norms and losses")
           ->excludes(explain)
           ->excludes(bisect);
-  replay.add_option("--after", options.after, "of --page and --bisect: later versions only")
+  CLI::Option* const without =
+      replay
+          .add_option("--without-actor", options.without_actor,
+                      "branch into another run, without this actor behind --after (0)")
+          ->transform(kActor)
+          ->type_name("ACTOR")
+          ->excludes(explain)
+          ->excludes(bisect)
+          ->excludes(page);
+  replay.add_option("--run-dir", options.branch_dir, "where that goes; default: RUN-without-ACTOR")
+      ->transform(IsPath())
+      ->needs(without);
+  replay
+      .add_option("--after", options.after,
+                  "of --page, --bisect and --without-actor: later versions only")
       ->transform(kVersion)
       ->type_name("VERSION");
   replay.add_option("--episodes", options.episodes, "of each evaluation (100)")
@@ -216,7 +231,7 @@ void AddReplay(CLI::App& app, replay::ReplayOptions& options) {
   CLI::Option* const write = replay.add_flag(
       "--write", options.write,
       "end with a checkpoint, so that nothing that a killed learner had applied is lost");
-  from->excludes(explain)->excludes(bisect)->excludes(page);
+  from->excludes(explain)->excludes(bisect)->excludes(page)->excludes(without);
   write->needs(from)->excludes(until)->excludes(explain);
   for (const auto& [name, value] :
        {std::pair("--status-fd", &options.status_fd), std::pair("--parent", &options.parent)}) {

@@ -226,8 +226,9 @@ void RemoveTemporaries(const fs::path& run_dir) {
   }
 }
 
-void MarkSimulated(const fs::path& run_dir) {
-  WriteFileAtomically(run_dir / kSimulatedMark, "by starling simulate: its times are virtual\n");
+void MarkSimulated(const fs::path& run_dir, std::string_view by) {
+  WriteFileAtomically(run_dir / kSimulatedMark,
+                      fmt::format("by starling {}: its times are virtual\n", by));
 }
 
 bool IsSimulated(const fs::path& run_dir) {

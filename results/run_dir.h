@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 
 #include "core/config/config.h"
 #include "core/file_descriptor.h"
@@ -30,8 +31,8 @@ bool IsFileOfARun(const std::filesystem::path& path);
 void RemoveTemporaries(const std::filesystem::path& run_dir);
 
 // Marks a run in virtual time, before its first other file: it must never be resumed or counted as
-// a real one, even if other files are lost.
-void MarkSimulated(const std::filesystem::path& run_dir);
+// a real one, even if other files are lost. `by`: the command that makes it.
+void MarkSimulated(const std::filesystem::path& run_dir, std::string_view by);
 bool IsSimulated(const std::filesystem::path& run_dir);
 
 // Returns whether `path` is a good checkpoint of at least `steps` steps.

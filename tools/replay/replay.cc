@@ -13,6 +13,7 @@
 #include "core/text.h"
 #include "learner/storage/checkpoint.h"
 #include "tools/replay/bisect.h"
+#include "tools/replay/branch.h"
 #include "tools/replay/redo.h"
 #include "tools/replay/replayed_run.h"
 #include "tools/replay/timeline_page.h"
@@ -138,6 +139,7 @@ int RunReplay(const ReplayOptions& options) {
   }
   FlushDenormals();
   if (options.page) return RunPage(options);
+  if (options.without_actor) return RunBranch(options);
   if (!options.bisect.empty()) return RunBisect(options);
   return Prove(options);
 }

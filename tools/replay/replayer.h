@@ -51,6 +51,7 @@ class Replayer {
   // Whether that is because records are missing.
   bool hole() const { return hole_; }
   learner::StateCopy Now() const { return lanes_.CaptureNow(); }
+  learner::Counters& counters() { return counters_; }
   // What the actors report with the gradients of the last update, in the order of the sum.
   const std::vector<wire::Gradient>& applied() const { return applied_messages_; }
   // What a checkpoint of this version holds, right behind its update. Without term and position.

@@ -126,7 +126,7 @@ int RunSimulate(const SimulateOptions& options) {
   const int stop_fd = CatchStopSignals();
   monitor::Console console(STDERR_FILENO, monitor::DetectStyle(STDERR_FILENO));
   fleet::RunLog log(plan.run_dir, console);
-  results::MarkSimulated(plan.run_dir);
+  results::MarkSimulated(plan.run_dir, "simulate");
   results::WriteConfig(plan.run_dir, config);
   const int threads = static_cast<int>(std::min(UsableCores(), config.actors.count));
   const std::string headline = Headline(plan, threads);

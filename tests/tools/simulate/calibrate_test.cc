@@ -145,7 +145,7 @@ TEST_F(CalibrateTest, MistakesAreSaid) {
   EXPECT_THAT(Mistake(), HasSubstr("metrics.jsonl does not tell how long things took"));
   dir_.Write("metrics.jsonl", Line(1) + Line(1));
   EXPECT_THAT(Mistake(), HasSubstr("does not tell how long"));
-  results::MarkSimulated(dir_.path());
+  results::MarkSimulated(dir_.path(), "simulate");
   EXPECT_THAT(Mistake(), HasSubstr("it was simulated itself"));
   std::filesystem::remove(dir_ / "simulated");
   mine_.actors.unroll = 2 * config_.actors.unroll;

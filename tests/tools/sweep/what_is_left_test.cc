@@ -161,7 +161,7 @@ TEST_F(OursTest, AnythingElseIsRefused) {
 TEST_F(OursTest, VirtualTimeAndRealTimeAreNotMixed) {
   dir_.Write("run/config.toml", ToToml(config_));
   EXPECT_THAT(Refusal(/*simulate=*/true), HasSubstr("was trained, and here runs are simulated"));
-  results::MarkSimulated(run_);
+  results::MarkSimulated(run_, "simulate");
   EXPECT_EQ(Refusal(/*simulate=*/true), "");
   EXPECT_THAT(Refusal(), HasSubstr("was simulated, and here runs are trained"));
 }

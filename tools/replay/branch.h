@@ -1,0 +1,14 @@
+// `starling replay RUN --without-actor N`: another run, which is the same up to a version and goes
+// on from there without one actor.
+#pragma once
+
+#include "tools/replay/replay.h"
+
+namespace starling::replay {
+
+// Writes the branch as a run directory: journal, metrics, summary and the checkpoint at its end.
+// Returns the exit status: kExitFailed if the weights differ from the run's before the version
+// where it branches off. Throws UserError.
+int RunBranch(const ReplayOptions& options);
+
+}  // namespace starling::replay
