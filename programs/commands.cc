@@ -233,6 +233,12 @@ void AddReplay(CLI::App& app, replay::ReplayOptions& options) {
       "end with a checkpoint, so that nothing that a killed learner had applied is lost");
   from->excludes(explain)->excludes(bisect)->excludes(page)->excludes(without);
   write->needs(from)->excludes(until)->excludes(explain);
+  replay.callback([&options] {
+    const bool of_part = options.page || !options.bisect.empty() || options.without_actor;
+    if (options.after && !of_part) {
+      throw CLI::RequiredError("--after: --page, --bisect or --without-actor");
+    }
+  });
   for (const auto& [name, value] :
        {std::pair("--status-fd", &options.status_fd), std::pair("--parent", &options.parent)}) {
     replay.add_option(name, *value)->group("");  // the supervisor's

@@ -35,6 +35,28 @@ TEST(PlotTest, BandsAreAsHighAsTheyAre) {
   EXPECT_EQ(CountIn(svg, "<polygon class=\"band g0 d0\""), 1u);
 }
 
+TEST(PlotTest, APartBeginsWhereItsSamplesDo) {
+  Plot plot = SomePlot();
+  plot.curves[0].samples = {{40, 0}, {100, 10}};
+  EXPECT_THAT(DrawPlot(plot), HasSubstr("data-low=\"0\" data-high=\"100\""));
+  plot.part = true;
+  EXPECT_THAT(DrawPlot(plot), HasSubstr("data-low=\"40\" data-high=\"100\""));
+}
+
+TEST(StripsTest, ACellForEachShareThatIsNotZero) {
+  Strips strips{.x_label = "version", .y_label = "actor", .rows = {"0", "<7>"}};
+  strips.x.Add(100), strips.x.Add(200);
+  strips.shares = {{1, 0, 0.5, 0}, {0, 0, 0, 0.01}};
+  const std::string svg = DrawStrips(strips);
+  EXPECT_EQ(HtmlMistake(svg), "");
+  EXPECT_EQ(CountIn(svg, "<rect"), 3u);
+  EXPECT_THAT(svg, HasSubstr("opacity=\"1.00\""));
+  EXPECT_THAT(svg, HasSubstr("opacity=\"0.50\""));
+  EXPECT_THAT(svg, HasSubstr("opacity=\"0.10\"")) << "little stays visible";
+  EXPECT_THAT(svg, HasSubstr("&lt;7&gt;"));
+  EXPECT_THAT(svg, HasSubstr("data-low=\"100\" data-high=\"200\""));
+}
+
 TEST(PlotTest, ASingleSampleIsADot) {
   Plot plot = SomePlot();
   EXPECT_EQ(CountIn(DrawPlot(plot), "<circle"), 0u);

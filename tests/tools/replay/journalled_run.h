@@ -2,6 +2,8 @@
 // learner. What its weights are, a replay decides.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -15,6 +17,7 @@
 #include "learner/storage/terms.h"
 #include "results/initial_net.h"
 #include "tests/support/temp_dir.h"
+#include "tools/replay/replay.h"
 #include "tools/replay/replayer.h"
 #include "wire/protocol.h"
 
@@ -139,6 +142,24 @@ class JournalledRun {
   std::vector<learner::UpdateRecord::Item> held;
   std::string difference;  // of the last replay
 };
+
+// `starling replay`, with what it prints.
+inline int RunCaptured(const ReplayOptions& options, std::string& out, std::string& said) {
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  const auto end = [&] {
+    out = testing::internal::GetCapturedStdout();
+    said = testing::internal::GetCapturedStderr();
+  };
+  try {
+    const int status = RunReplay(options);
+    end();
+    return status;
+  } catch (...) {
+    end();
+    throw;
+  }
+}
 
 // Expects the same training from here on, but for the incarnations.
 inline void ExpectSame(const learner::CheckpointContent& a, const learner::CheckpointContent& b) {

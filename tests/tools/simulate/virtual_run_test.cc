@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "tests/tools/simulate/small_fleet.h"
-#include "tools/replay/replayer.h"
+#include "tools/replay/replay.h"
 
 namespace starling::simulate {
 namespace {
@@ -77,7 +77,7 @@ TEST_P(VirtualRunTest, IsReplayedToTheSameBits) {
   Words settings = Restless(GetParam().settings);
   settings.emplace_back("learner.hash_every=7");
   const SmallFleet fleet(100, settings);
-  EXPECT_EQ(replay::RunReplay({fleet.dir.path(), {}, {}}), kExitDone);
+  EXPECT_EQ(replay::RunReplay({.run_dir = fleet.dir.path()}), kExitDone);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, VirtualRunTest, testing::ValuesIn(kKinds),

@@ -1,0 +1,340 @@
+// A branch of a run without one of its actors, against runs written by hand.
+#include "tools/replay/without_actor.h"
+
+#include <gmock/gmock.h>
+
+#include "learner/storage/journal_reader.h"
+#include "results/run_dir.h"
+#include "results/summary.h"
+#include "tests/support/error_of.h"
+#include "tests/tools/replay/journalled_run.h"
+#include "tools/replay/replay.h"
+
+namespace starling::replay {
+namespace {
+
+using learner::ArrivalRecord;
+using learner::DeathRecord;
+using learner::GrantRecord;
+using learner::JournalRecord;
+using learner::UpdateRecord;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<JournalRecord> RecordsOf(const std::filesystem::path& run_dir) {
+  std::vector<JournalRecord> records;
+  learner::JournalReader reader(run_dir / "journal");
+  while (auto record = reader.Next()) records.push_back(*std::move(record));
+  return records;
+}
+
+std::vector<JournalRecord> Rewritten(const Config& config, std::uint32_t slot, std::uint64_t after,
+                                     const std::vector<JournalRecord>& records) {
+  WithoutActor without(config, slot, after, AtFirstWeights(config));
+  std::vector<JournalRecord> all = without.Begin();
+  for (const JournalRecord& record : records) {
+    std::ranges::move(without.Rewrite(record), std::back_inserter(all));
+  }
+  return all;
+}
+
+// Two actors at bound 0. From version `last` on actor 0 is alone.
+const std::vector<std::string> kRates = {"optimizer.lr=0.05", "optimizer.lr_schedule=constant"};
+struct PairedRun : JournalledRun {
+  PairedRun() : JournalledRun(kRates) {
+    BeginTerm();
+    Join(0), Join(1);
+  }
+  void TrainAlone(int versions) {
+    for (int i = 0; i < versions; ++i) {
+      steps += kSamples;
+      Arrive(0);
+      ++now;
+      journal->Append(
+          UpdateRecord{.version = now,
+                       .steps = steps,
+                       .lr = 0.05,
+                       .scale = 1,
+                       .entropy = learner::EntropyCoef(config.loss, config.run.steps, steps),
+                       .items = std::exchange(held, {})});
+    }
+  }
+  std::uint64_t steps = 0;
+};
+
+TEST(WithoutActorTest, ARunInWhichItHasNoPartStaysAsItIs) {
+  PairedRun run;
+  run.Train(4);
+  run.Flush();
+  const auto records = RecordsOf(run.dir.path());
+  EXPECT_EQ(Rewritten(run.config, 7, 0, records), records);
+  EXPECT_EQ(Rewritten(run.config, 1, 4, records).size(), records.size() + 1) << "the death";
+}
+
+// The branch of PairedRun::Train(6) without actor 1 is the run in which it died behind version 2.
+TEST(WithoutActorTest, ABranchIsTheRunInWhichTheActorDied) {
+  PairedRun run;
+  run.Train(6);
+  run.Flush();
+  PairedRun branch;
+  branch.journal.emplace(
+      branch.dir / "journal",
+      learner::JournalHeader{
+          .seed = run.config.run.seed, .fingerprint = run.net.layout.fingerprint(), .term = 1});
+  for (const auto& record : Rewritten(run.config, 1, 2, RecordsOf(run.dir.path()))) {
+    branch.journal->Append(record);
+  }
+  PairedRun expected;
+  expected.Train(2);
+  expected.Die(1);
+  expected.steps = 4 * JournalledRun::kSamples;
+  expected.TrainAlone(4);
+  const auto is = branch.Replay(6), should_be = expected.Replay(6);
+  EXPECT_EQ(branch.difference, "");
+  ExpectSame(is, should_be);
+  EXPECT_EQ(is.counters, should_be.counters);
+  EXPECT_EQ(is.state.version, 6u);
+  EXPECT_NE(is.state.weights, run.Replay(6).state.weights);
+}
+
+// ---- records by hand: three actors, unbounded
+
+class WithoutTest : public testing::Test {
+ protected:
+  static constexpr std::uint32_t kLife = 0x10000, kSamples = 10;
+
+  explicit WithoutTest(std::vector<std::string> settings = {}) {
+    const std::vector<std::string> all = {"env.name=dummy",
+                                          "net.kind=mlp",
+                                          "actors.unroll=5",
+                                          "actors.envs_per_actor=2",
+                                          "optimizer.lr=0.1",
+                                          "run.steps=100",
+                                          "optimizer.lr_schedule=linear",
+                                          "staleness.damping=inverse"};
+    settings.insert(settings.begin(), all.begin(), all.end());
+    config_ = ParseConfig("", "test.toml", settings);
+    Add(learner::TermRecord{.term = 1});
+    for (const std::uint32_t slot : {0u, 1u, 2u}) Add(learner::JoinRecord{slot, kLife});
+  }
+  void Add(JournalRecord record) { run_.push_back(std::move(record)); }
+  void Grant(std::uint32_t slot, std::uint64_t version) {
+    Add(GrantRecord{slot, ++grant_, version});
+  }
+  void Arrive(std::uint32_t slot, std::uint64_t base, std::uint8_t outcome = 0) {
+    Add(ArrivalRecord{.slot = slot,
+                      .incarnation = kLife,
+                      .sequence = ++sequences_[slot],
+                      .grant = grant_,
+                      .base_version = base,
+                      .samples = kSamples,
+                      .outcome = outcome,
+                      .norm = 0.5});
+  }
+  UpdateRecord::Item Last(std::uint32_t slot) const { return {slot, kLife, sequences_.at(slot)}; }
+  void Update(std::vector<UpdateRecord::Item> items) {
+    steps_ += kSamples * items.size();
+    Add(UpdateRecord{.version = ++version_, .steps = steps_, .items = std::move(items)});
+  }
+  template <class Record>
+  std::vector<Record> Left(std::uint32_t without, std::uint64_t after) const {
+    std::vector<Record> left;
+    for (const JournalRecord& record : Rewritten(config_, without, after, run_)) {
+      if (const auto* one = std::get_if<Record>(&record)) left.push_back(*one);
+    }
+    return left;
+  }
+
+  Config config_;
+  std::vector<JournalRecord> run_;
+  std::map<std::uint32_t, std::uint64_t> sequences_;
+  std::uint64_t grant_ = 0, version_ = 0, steps_ = 0;
+};
+
+// Versions 1 to 4 of the run: actors 0, 1, 1 with 2, 2. Without actor 1 the third has half its
+// gradients, and the second is gone: what was computed on version 2 is computed on version 1.
+TEST_F(WithoutTest, VersionsStepsAndSchedulesAreThoseOfTheBranch) {
+  Arrive(0, 0), Update({Last(0)});
+  Arrive(1, 1), Update({Last(1)});
+  Grant(2, 2), Arrive(1, 2), Arrive(2, 2), Update({Last(1), Last(2)});
+  Add(learner::HashRecord{3, 99});
+  Arrive(2, 1), Update({Last(2)});
+  const auto updates = Left<UpdateRecord>(1, 0);
+  ASSERT_EQ(updates.size(), 3u);
+  const auto expect = [&](std::size_t i, std::uint64_t steps, double staleness) {
+    const UpdateRecord& update = updates[i];
+    EXPECT_EQ(update.version, i + 1);
+    EXPECT_EQ(update.steps, steps);
+    EXPECT_DOUBLE_EQ(update.lr, 0.1 * (1 - (static_cast<double>(steps) - kSamples) / 100));
+    EXPECT_DOUBLE_EQ(update.scale, 1 / std::max(1.0, staleness));
+    EXPECT_EQ(update.items.size(), 1u);
+  };
+  expect(0, 10, 0);
+  expect(1, 20, 0);  // 1 in the run
+  expect(2, 30, 1);  // 2 in the run
+  const auto arrivals = Left<ArrivalRecord>(1, 0);
+  ASSERT_EQ(arrivals.size(), 3u);
+  EXPECT_EQ(arrivals[1].base_version, 1u);
+  EXPECT_EQ(arrivals[1].norm, 0) << "not known yet";
+  EXPECT_EQ(arrivals[2].base_version, 1u);
+  EXPECT_EQ(Left<GrantRecord>(1, 0).at(0).version, 1u);
+  EXPECT_THAT(Left<learner::HashRecord>(1, 0), IsEmpty());
+}
+
+TEST_F(WithoutTest, WhatIsHeldWhenItDiesIsStillApplied) {
+  Arrive(0, 0), Update({Last(0)});
+  Arrive(1, 1);
+  Arrive(0, 1), Update({Last(0)});
+  Update({Last(1)});
+  Arrive(1, 3), Update({Last(1)});
+  const auto updates = Left<UpdateRecord>(1, 2);
+  ASSERT_EQ(updates.size(), 3u);
+  EXPECT_EQ(updates[2].items[0].slot, 1u);
+  EXPECT_THAT(Left<DeathRecord>(1, 2), ElementsAre(DeathRecord{1, kLife}));
+  EXPECT_EQ(Left<UpdateRecord>(1, 1).size(), 2u) << "a gradient that arrives behind the death";
+}
+
+TEST_F(WithoutTest, ItDoesNotComeBack) {
+  Arrive(0, 0), Update({Last(0)});
+  Add(learner::TermRecord{.term = 2, .version = 1, .steps = 10});
+  Add(learner::JoinRecord{1, 0x20000});
+  Add(learner::LifeRecord{1, 0x20000, kLife, 1});
+  Add(learner::LostRecord{1, 5, learner::LostWhy::kDeadline});
+  Add(DeathRecord{1, 0x20000});
+  EXPECT_THAT(Left<learner::JoinRecord>(1, 0),
+              ElementsAre(learner::JoinRecord{0, kLife}, learner::JoinRecord{2, kLife}));
+  EXPECT_THAT(Left<learner::LifeRecord>(1, 0), IsEmpty());
+  EXPECT_THAT(Left<learner::LostRecord>(1, 0), IsEmpty());
+  EXPECT_THAT(Left<DeathRecord>(1, 0), IsEmpty());
+}
+
+// The next term goes on from version 3 of the run, which is version 1 of the branch.
+TEST_F(WithoutTest, ALaterTermGoesOnAtTheBranchsVersion) {
+  Arrive(1, 0), Update({Last(1)});
+  Arrive(0, 1), Update({Last(0)});
+  Arrive(1, 2), Update({Last(1)});
+  Arrive(2, 3);  // held when the learner was killed
+  Add(learner::TermRecord{.term = 2, .version = 3, .steps = 30});
+  const auto terms = Left<learner::TermRecord>(1, 0);
+  ASSERT_EQ(terms.size(), 2u);
+  EXPECT_EQ(terms[1], (learner::TermRecord{.term = 2, .version = 1, .steps = 10}));
+}
+
+// Four gradients of an unroll of 40 samples: its steps come with the first that is held.
+class WithoutReuseTest : public WithoutTest {
+ protected:
+  WithoutReuseTest()
+      : WithoutTest({"loss.kind=ppo", "updates.minibatches=4", "actors.envs_per_actor=8"}) {}
+  void Use(std::uint32_t slot, std::uint64_t use, std::uint64_t base, std::uint8_t outcome = 0) {
+    Add(learner::UseRecord{.slot = slot,
+                           .incarnation = kLife,
+                           .sequence = sequences_[slot] + 1,
+                           .use = use,
+                           .played = 0});
+    Arrive(slot, base, outcome);
+    if (outcome == 0) Update({Last(slot)});
+  }
+};
+
+TEST_F(WithoutReuseTest, StepsComeWithTheFirstGradientOfAnUnrollThatIsHeld) {
+  Use(1, 0, 0);
+  Use(0, 0, 1, static_cast<std::uint8_t>(wire::Outcome::kNormTooLarge));
+  Use(0, 1, 1), Use(0, 2, 2), Use(0, 0, 3), Use(0, 1, 4);
+  std::vector<std::uint64_t> steps;
+  for (const UpdateRecord& update : Left<UpdateRecord>(1, 0)) steps.push_back(update.steps);
+  EXPECT_THAT(steps, ElementsAre(40, 40, 80, 80));
+  EXPECT_EQ(Left<learner::UseRecord>(1, 0).size(), 5u);
+}
+
+// ---- the whole command
+
+class BranchTest : public testing::Test {
+ protected:
+  BranchTest() {
+    run_.Train(6);
+    learner::WriteCheckpoint(run_.checkpoints(), run_.CheckpointAt(6, run_.journal->position()));
+  }
+  int Branch(std::uint32_t slot, std::optional<std::uint64_t> after = {},
+             std::optional<std::uint64_t> until = {}) {
+    ReplayOptions options;
+    options.run_dir = run_.dir.path();
+    options.without_actor = slot;
+    options.after = after;
+    options.until = until;
+    options.branch_dir = out_ / "branch";
+    return Run(options);
+  }
+  int Run(const ReplayOptions& options) {
+    std::string errors;
+    return RunCaptured(options, said_, errors);
+  }
+  learner::Checkpoint AtEnd() const {
+    return *learner::LastGood(out_ / "branch" / "checkpoints").checkpoint;
+  }
+
+  PairedRun run_;
+  const TempDir out_;
+  std::string said_;
+};
+
+TEST_F(BranchTest, IsARunThatCanBeReplayed) {
+  ASSERT_EQ(Branch(1, 2), kExitDone);
+  EXPECT_THAT(said_, HasSubstr("without actor 1 behind version 2"));
+  EXPECT_THAT(said_, HasSubstr("It is another run from there on, not what would have happened"));
+  EXPECT_THAT(said_, HasSubstr("left out: 4 gradients"));
+  EXPECT_EQ(AtEnd().version, 6u);
+  EXPECT_EQ(AtEnd().steps, 80u);
+  PairedRun expected;
+  expected.Train(2);
+  expected.Die(1);
+  expected.steps = 40;
+  expected.TrainAlone(4);
+  EXPECT_EQ(AtEnd().weights, expected.Replay(6).state.weights);
+
+  EXPECT_TRUE(results::IsSimulated(out_ / "branch"));
+  const auto summary = results::ReadSummary(out_ / "branch");
+  ASSERT_TRUE(summary);
+  EXPECT_EQ(summary->training.steps, 80u);
+  EXPECT_EQ(summary->training.gradients.applied, 8u);
+  ReplayOptions again;
+  again.run_dir = out_ / "branch";
+  EXPECT_EQ(Run(again), kExitDone);
+  EXPECT_THAT(said_, HasSubstr("bit for bit"));
+}
+
+TEST_F(BranchTest, BeginsAtTheNearestCut) {
+  ASSERT_EQ(Branch(1, 4), kExitDone);
+  const std::vector<float> from_zero = AtEnd().weights;
+  std::filesystem::remove_all(out_ / "branch");
+  PairedRun same;
+  learner::WriteCheckpoint(run_.checkpoints(), same.CheckpointAt(3, same.Train(3)));
+  for (const std::uint64_t after : {4u, 3u}) {
+    ASSERT_EQ(Branch(1, after), kExitDone);
+    EXPECT_TRUE(
+        std::filesystem::exists(out_ / "branch" / "checkpoints" / learner::CheckpointName(1, 3)));
+    EXPECT_EQ(AtEnd().weights == from_zero, after == 4);
+    ReplayOptions again;
+    again.run_dir = out_ / "branch";
+    EXPECT_EQ(Run(again), kExitDone) << after;
+    std::filesystem::remove_all(out_ / "branch");
+  }
+}
+
+TEST_F(BranchTest, EndsWhereItIsTold) {
+  ASSERT_EQ(Branch(0, 1, 3), kExitDone);
+  EXPECT_EQ(AtEnd().version, 3u);
+  EXPECT_EQ(AtEnd().steps, 40u);
+}
+
+TEST_F(BranchTest, AnActorWithoutGradientsIsRefusedBeforeAnythingIsWritten) {
+  EXPECT_EQ(ErrorOf([&] { Branch(5, 2); }),
+            "--without-actor 5: no update after version 2 has a gradient of this actor; those of "
+            "0, 1 do");
+  EXPECT_FALSE(std::filesystem::exists(out_ / "branch"));
+  EXPECT_THAT(ErrorOf([&] { Branch(1, 6); }), HasSubstr("holds no version after 6 up to 6"));
+  EXPECT_THAT(ErrorOf([&] { Branch(1, 9); }), HasSubstr("the journal holds no version 9"));
+}
+
+}  // namespace
+}  // namespace starling::replay
