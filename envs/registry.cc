@@ -191,7 +191,14 @@ std::string WhyNotSaved(const FrameSpec& spec) {
 std::string WhyNotRepeated(const EnvConfig& config) {
   const Entry* const family = FamilyOf(config.name);
   if (family == nullptr) return "";
-  if (family == &kPlugin) return WhyNotSaved(config);
+  if (family == &kPlugin && config.isolate) {
+    return "env.isolate: a process that dies or takes too long costs an episode, and no journal "
+           "holds which";
+  }
+  if (family == &kPlugin) {
+    const std::string why = WhyNotSaved(config);
+    return why.empty() ? "" : why + ", so nothing says what its steps depend on";
+  }
   return fmt::format(
       "env.name: the random numbers of {} are not Starling's; only bundled games and plug-ins can "
       "be replayed",

@@ -39,8 +39,9 @@ std::unique_ptr<FrameEnvs> MakeFrames(const EnvConfig& config, int num_envs, con
 std::string WhyNotSaved(const EnvConfig& config);
 
 // Returns why the steps of envs of `config` may depend on more than seeds and actions, so that no
-// run with them can be replayed, or "" if they do not: those of bundled games, and of plug-ins that
-// can be saved, whose word is taken for it (envs/plugin.h). Throws UserError as SpecOf.
+// run with them can be replayed, or "" if they do not: those of bundled games, and of plug-ins
+// without env.isolate that can be saved. These are taken to keep the rule on seeds (envs/plugin.h).
+// Throws UserError as SpecOf.
 std::string WhyNotRepeated(const EnvConfig& config);
 
 // Returns why the env of `config` cannot be played on a GPU ("env.pixels: ..."), or "" if it can: a

@@ -176,6 +176,52 @@ void AddDoctor(CLI::App& app, doctor::DoctorOptions& options) {
       ->check(CLI::Range(1, 86'400));
 }
 
+// What else a replay answers: options that exclude each other and `others`.
+void AddQuestions(CLI::App& replay, replay::ReplayOptions& options,
+                  const std::vector<CLI::Option*>& others) {
+  CLI::Option* const page =
+      replay.add_flag("--page", options.page,
+                      "write RUN/updates.html: all updates, who, how stale, norms and losses");
+  CLI::Option* const bisect =
+      replay
+          .add_option("--bisect", options.bisect,
+                      "find the version from which on an evaluation is so: \"return < 5\"")
+          ->type_name("CONDITION");
+  CLI::Option* const without =
+      replay
+          .add_option("--without-actor", options.without_actor,
+                      "branch into another run, without this actor behind --after")
+          ->transform(kActor)
+          ->type_name("ACTOR");
+  page->excludes(bisect)->excludes(without);
+  bisect->excludes(without);
+  for (CLI::Option* const question : {page, bisect, without}) {
+    for (CLI::Option* const other : others) question->excludes(other);
+  }
+  replay
+      .add_option("--after", options.after,
+                  "of --page, --bisect and --without-actor: later versions only")
+      ->transform(kVersion)
+      ->type_name("VERSION");
+  replay.add_option("--episodes", options.episodes, "of each evaluation of --bisect (100)")
+      ->transform(kEpisodes)
+      ->needs(bisect);
+  replay
+      .add_flag("--greedy", options.greedy, "evaluate with the likeliest action, do not draw one")
+      ->needs(bisect);
+  replay
+      .add_option("--run-dir", options.branch_dir,
+                  "where the branch goes; default: RUN-without-ACTOR")
+      ->transform(IsPath())
+      ->needs(without);
+  replay.callback([&options] {
+    const bool of_part = options.page || options.bisect || options.without_actor;
+    if (options.after && !of_part) {
+      throw CLI::RequiredError("--after: --page, --bisect or --without-actor");
+    }
+  });
+}
+
 void AddReplay(CLI::App& app, replay::ReplayOptions& options) {
   CLI::App& replay = *app.add_subcommand(
       "replay", "Repeat a run from its journal, in one process, to the same bits.");
@@ -190,55 +236,15 @@ void AddReplay(CLI::App& app, replay::ReplayOptions& options) {
           ->transform(kVersion)
           ->type_name("VERSION")
           ->excludes(until);
-  CLI::Option* const bisect =
-      replay
-          .add_option("--bisect", options.bisect,
-                      "find the version from which on an evaluation is so: \"return < 5\"")
-          ->type_name("CONDITION")
-          ->excludes(explain);
-  CLI::Option* const page =
-      replay
-          .add_flag("--page", options.page,
-                    "write RUN/updates.html: all updates, who, how stale, norms and losses")
-          ->excludes(explain)
-          ->excludes(bisect);
-  CLI::Option* const without =
-      replay
-          .add_option("--without-actor", options.without_actor,
-                      "branch into another run, without this actor behind --after (0)")
-          ->transform(kActor)
-          ->type_name("ACTOR")
-          ->excludes(explain)
-          ->excludes(bisect)
-          ->excludes(page);
-  replay.add_option("--run-dir", options.branch_dir, "where that goes; default: RUN-without-ACTOR")
-      ->transform(IsPath())
-      ->needs(without);
-  replay
-      .add_option("--after", options.after,
-                  "of --page, --bisect and --without-actor: later versions only")
-      ->transform(kVersion)
-      ->type_name("VERSION");
-  replay.add_option("--episodes", options.episodes, "of each evaluation (100)")
-      ->transform(kEpisodes)
-      ->needs(bisect);
-  replay
-      .add_flag("--greedy", options.greedy, "evaluate with the likeliest action, do not draw one")
-      ->needs(bisect);
   CLI::Option* const from = replay.add_flag(
       "--from-checkpoint", options.from_checkpoint,
       "begin at the newest checkpoint that has the states of its actors, not at version 0");
   CLI::Option* const write = replay.add_flag(
       "--write", options.write,
       "end with a checkpoint, so that nothing that a killed learner had applied is lost");
-  from->excludes(explain)->excludes(bisect)->excludes(page)->excludes(without);
+  from->excludes(explain);
   write->needs(from)->excludes(until)->excludes(explain);
-  replay.callback([&options] {
-    const bool of_part = options.page || !options.bisect.empty() || options.without_actor;
-    if (options.after && !of_part) {
-      throw CLI::RequiredError("--after: --page, --bisect or --without-actor");
-    }
-  });
+  AddQuestions(replay, options, {explain, from});
   for (const auto& [name, value] :
        {std::pair("--status-fd", &options.status_fd), std::pair("--parent", &options.parent)}) {
     replay.add_option(name, *value)->group("");  // the supervisor's

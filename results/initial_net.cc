@@ -74,7 +74,11 @@ std::string WhyNotReplayed(const Config& config) {
         "which the journal does not hold",
         config.learner.shards);
   }
-  if (const std::string why = envs::WhyNotRepeated(config.env); !why.empty()) return why;
+  try {
+    if (const std::string why = envs::WhyNotRepeated(config.env); !why.empty()) return why;
+  } catch (const UserError& error) {
+    return error.what();
+  }
   const Instructions asked = config.actors.instructions;
   if (config.actors.backend != DeviceChoice::kCuda && !Runs(asked)) {
     return fmt::format("its actors computed with actors.instructions = \"{}\", and {}",

@@ -20,7 +20,8 @@ learner::InitialNet InitialNetToResume(const Config& config, const std::filesyst
 // (checkpoint.exact), or "" if it does. Throws UserError if the environment is unknown.
 std::string WhyNotExact(const Config& config);
 
-// Returns why no run of this configuration can be replayed, or "".
+// Returns why no run of this configuration can be replayed, or "": also that its plug-in cannot be
+// loaded.
 std::string WhyNotReplayed(const Config& config);
 
 // Returns "; its journal may make one: starling replay RUN --from-checkpoint --write" for a run

@@ -74,9 +74,9 @@ constexpr std::array<std::string_view, 4> kLater = {"final_eval.json", kSimulate
 // Whether a writer that was killed left it beside one of those files (core/file.h).
 bool IsTemporary(const fs::path& path) {
   const std::string name = path.filename().string();
-  return name.ends_with(".tmp") && std::ranges::any_of(kOfAStart, [&](std::string_view file) {
-           return name.starts_with(fmt::format("{}.", file));
-         });
+  const auto of = [&](std::string_view file) { return name.starts_with(fmt::format("{}.", file)); };
+  return name.ends_with(".tmp") &&
+         (std::ranges::any_of(kOfAStart, of) || std::ranges::any_of(kLater, of));
 }
 
 bool IsOfAStart(const fs::path& path) {

@@ -42,8 +42,10 @@ Frame MakeFrame(Axis x, Axis y, double width, double height, Margins margins = k
 
 // For a script: where the x axis lies.
 std::string AxisData(const Frame& frame) {
-  return fmt::format(" data-low=\"{}\" data-high=\"{}\" data-left=\"{:.1f}\" data-right=\"{:.1f}\"",
-                     frame.x.low, frame.x.high, frame.left, frame.right());
+  return fmt::format(
+      " data-low=\"{}\" data-high=\"{}\" data-left=\"{:.1f}\" data-right=\"{:.1f}\" "
+      "data-top=\"{}\" data-bottom=\"{:.1f}\"",
+      frame.x.low, frame.x.high, frame.left, frame.right(), kTop, frame.bottom());
 }
 
 // `label` says to those who do not see it what is drawn. `where`: AxisData, or "".
@@ -217,8 +219,8 @@ std::string DrawStrips(const Strips& strips) {
       svg += fmt::format(
           "<rect class=\"bar {}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
           "opacity=\"{:.2f}\"/>\n",
-          GroupClass(row % kColors), x, y, frame.X(strips.x.low + step) - frame.left, 0.8 * kStrip,
-          std::max(shares[i], 0.1));
+          GroupClass(row % kColors), x, y, frame.X(strips.x.low + step) - frame.X(strips.x.low),
+          0.8 * kStrip, std::max(shares[i], 0.1));
     }
   }
   return svg + "</svg>\n";

@@ -71,8 +71,8 @@ struct Plot {
   std::string if_empty{};  // text instead of a plot without samples
   Extents shown{};         // the axes show at least this (ShareScale)
 };
-// The drawing tells a script where its x axis lies: from data-low at pixel data-left to data-high
-// at data-right. So does DrawStrips.
+// The drawing tells a script where it lies: the x axis from data-low at pixel data-left to data-high
+// at data-right, all between data-top and data-bottom. So does DrawStrips.
 std::string DrawPlot(const Plot& plot);
 
 // How much happened in each row at each place along the x axis, as cells of a colour that is the

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "learner/apply/schedule.h"
+#include "learner/storage/checkpoint_format.h"
 #include "learner/storage/journal_reader.h"
 #include "results/initial_net.h"
 
@@ -87,8 +88,10 @@ std::optional<Beginning> AtNewestCutUpTo(const std::filesystem::path& run_dir,
   const auto line = learner::LineOf(run_dir / "journal");
   const auto paths = learner::ListCheckpoints(run_dir / "checkpoints");
   for (const auto& path : paths | std::views::reverse) {
-    auto cut = AtReplayableCut(path, line);
-    if (cut && cut->state.version <= version) return cut;
+    const auto id =
+        learner::ParseCheckpointName(path.filename().string(), learner::kCheckpointSuffix);
+    if (!id || id->version > version) continue;
+    if (auto cut = AtReplayableCut(path, line)) return cut;
   }
   return std::nullopt;
 }

@@ -116,8 +116,8 @@ class Search {
   int passes_ = 0, evaluations_ = 0;
 };
 
-// Thrown where the weights differ from the run's.
-class Differs : public std::runtime_error {
+// The weights differ from the run's, or records are missing.
+class CannotReplay : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
@@ -135,9 +135,9 @@ WeightsByVersion WeightsOf(const ReplayedRun& run, const std::vector<std::uint64
   const Replayer& replayer = part.replayer();
   const bool same = part.Until(
       versions.back(), [&] { keep(replayer.version(), [&] { return replayer.Now().weights; }); });
-  if (!same) throw Differs(part.Error());
+  if (!same) throw CannotReplay(part.Error());
   if (next != versions.end()) {
-    throw Differs(fmt::format("the journal ends before version {}", *next));
+    throw CannotReplay(fmt::format("the journal ends before version {}", *next));
   }
   return weights;
 }
@@ -170,8 +170,9 @@ Condition ParseCondition(const std::string& text) {
   // 2. What they say.
   const bool known = how == "<" || how == "<=" || how == ">" || how == ">=";
   if (what != "return" || !known || !number) {
-    throw UserError(fmt::format(
-        "--bisect \"{}\": is no condition; write \"return < 5\", or with <=, > or >=", text));
+    throw UserError(
+        fmt::format("--bisect \"{}\" is no condition: write \"return < 5\", or with <=, > or >=",
+                    Escaped(text)));
   }
   return {.below = how[0] == '<', .or_equal = how.size() == 2, .limit = limit, .text = text};
 }
@@ -183,7 +184,7 @@ BisectResult Bisect(const Condition& condition, VersionRange range, std::size_t 
 
 int RunBisect(const ReplayOptions& options) {
   // 1. The range.
-  const Condition condition = ParseCondition(options.bisect);
+  const Condition condition = ParseCondition(*options.bisect);
   const ReplayedRun run = OpenRun(options.run_dir);
   const VersionRange range = RangeOf(run.dir, run.journal, options.after, options.until);
   std::printf("looking for %s from version %s to %s, %s each\n", condition.text.c_str(),
@@ -207,14 +208,10 @@ int RunBisect(const ReplayOptions& options) {
   BisectResult result;
   try {
     result = Bisect(condition, range, KeptOf(run), sources);
-  } catch (const Differs& error) {
-    std::fprintf(stderr, "starling: %s\n", error.what());
-    return kExitFailed;
+  } catch (const CannotReplay& error) {
+    return Fail(error.what());
   }
-  if (!result.turn) {
-    std::fprintf(stderr, "starling: %s\n", result.why_not.c_str());
-    return kExitFailed;
-  }
+  if (!result.turn) return Fail(result.why_not);
   // 3. The update behind the turn.
   const Turn& turn = *result.turn;
   std::printf("%s from version %s on: %.4g there, %.4g before (%s, %s)\n\n%s",

@@ -21,11 +21,6 @@
 namespace starling::replay {
 namespace {
 
-int Fail(const std::string& sentence) {
-  std::fprintf(stderr, "starling: %s\n", sentence.c_str());
-  return kExitFailed;
-}
-
 // The newest checkpoint. The replay is compared with it when it reaches its version.
 class Goal {
  public:
@@ -140,7 +135,7 @@ int RunReplay(const ReplayOptions& options) {
   FlushDenormals();
   if (options.page) return RunPage(options);
   if (options.without_actor) return RunBranch(options);
-  if (!options.bisect.empty()) return RunBisect(options);
+  if (options.bisect) return RunBisect(options);
   return Prove(options);
 }
 

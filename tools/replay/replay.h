@@ -13,9 +13,9 @@ struct ReplayOptions {
   std::optional<std::uint64_t> after{}, until{};  // the part: versions in (after, until]
   std::optional<std::uint64_t> explain{};         // version: only print its gradients
   bool page = false;                              // write a page about the updates of the part
-  std::string bisect{};         // a condition: find the first version where it holds
-  std::int64_t episodes = 100;  // of each evaluation of a bisection
-  bool greedy = false;          // as of `starling eval`
+  std::optional<std::string> bisect{};  // a condition: find the version where it turns true
+  std::int64_t episodes = 100;          // of each evaluation of a bisection
+  bool greedy = false;                  // as of `starling eval`
   std::optional<std::uint32_t> without_actor{};  // slot: branch the run without it
   std::filesystem::path branch_dir{};            // where that goes; "": beside the run
   bool from_checkpoint = false;                  // begin at the newest cut

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <utility>
 #include <variant>
 
@@ -43,16 +44,25 @@ VersionRange RangeOf(const std::filesystem::path& run_dir, const JournalSummary&
   for (const auto& asked : {after, until}) {
     if (asked.value_or(0) > journal.last) FindUpdate(run_dir, *asked);  // throws
   }
+  if (journal.last == 0) {
+    throw UserError((run_dir / "journal").string() + " has no updates");
+  }
+  if (!journal.torn.empty()) std::fprintf(stderr, "starling: %s\n", journal.torn.c_str());
   VersionRange range{.after = after.value_or(0), .last = until.value_or(journal.last)};
   if (!after && journal.pruned) {
     const auto cut = AtOldestCut(run_dir);
     range.after = cut ? cut->state.version : journal.first - 1;
   }
-  if (range.after >= range.last) {
+  if (range.after >= range.last || range.last < journal.first) {
     throw UserError(fmt::format("{} holds no version after {} up to {}",
                                 (run_dir / "journal").string(), range.after, range.last));
   }
   return range;
+}
+
+int Fail(const std::string& sentence) {
+  std::fprintf(stderr, "starling: %s\n", sentence.c_str());
+  return kExitFailed;
 }
 
 ReplayedPart::ReplayedPart(const ReplayedRun& run, Beginning beginning)

@@ -43,6 +43,9 @@ struct VersionRange {
 VersionRange RangeOf(const std::filesystem::path& run_dir, const JournalSummary& journal,
                      std::optional<std::uint64_t> after, std::optional<std::uint64_t> until);
 
+// Prints one sentence to standard error. Returns kExitFailed.
+int Fail(const std::string& sentence);
+
 // Does the updates of a run again, from a beginning on.
 class ReplayedPart {
  public:

@@ -36,7 +36,7 @@ Replayer::Replayer(const Config& config, JournalAhead& ahead, Beginning beginnin
               .size = beginning.state.weights.size(),
               .trained = layout.trained()},
              beginning.state.weights, beginning.state.optimizer_state, snapshot_,
-             Meta(beginning.state.version), [this] { applied_.release(); }),
+             Meta(beginning.state.version), [this] { finished_.release(); }),
       actors_(config, std::move(beginning.actors)),
       counters_(std::move(beginning.counters)),
       gradient_(beginning.state.weights.size()),
@@ -222,13 +222,14 @@ void Replayer::Apply(const learner::UpdateRecord& record) {
   update.hash = expected.has_value();
   // 3. Apply it, compare its hash, and keep its weights for later gradients.
   CHECK(lanes_.Submit(&update), "the lane took no update {}", record.version);
-  applied_.acquire();
+  finished_.acquire();
   version_ = record.version;
   steps_ = record.steps;
   if (expected) CompareHash(version_, *expected, update.WeightsHash());
   Keep(version_, record.entropy);
-  applied_messages_.clear();
-  for (Gradient& gradient : gradients) applied_messages_.push_back(std::move(gradient.message));
+  last_ = record;
+  applied_.clear();
+  for (Gradient& gradient : gradients) applied_.push_back(std::move(gradient.message));
 }
 
 learner::CheckpointContent Replayer::Content() {
@@ -238,14 +239,16 @@ learner::CheckpointContent Replayer::Content() {
         "the run is not what it would have been");
     ++counters_.breaks;
   }
+  return {.state = State(), .counters = counters_.Save(), .actors = actors_.Save()};
+}
+
+learner::TrainingState Replayer::State() const {
   learner::StateCopy now = lanes_.CaptureNow();
-  return {.state = {.version = version_,
-                    .steps = steps_,
-                    .optimizer_step = optimizer_step_,
-                    .weights = std::move(now.weights),
-                    .optimizer_state = std::move(now.state)},
-          .counters = counters_.Save(),
-          .actors = actors_.Save()};
+  return {.version = version_,
+          .steps = steps_,
+          .optimizer_step = optimizer_step_,
+          .weights = std::move(now.weights),
+          .optimizer_state = std::move(now.state)};
 }
 
 void Replayer::CompareHash(std::uint64_t version, std::uint64_t expected, std::uint64_t hash) {

@@ -52,8 +52,11 @@ class Replayer {
   bool hole() const { return hole_; }
   learner::StateCopy Now() const { return lanes_.CaptureNow(); }
   learner::Counters& counters() { return counters_; }
-  // What the actors report with the gradients of the last update, in the order of the sum.
-  const std::vector<wire::Gradient>& applied() const { return applied_messages_; }
+  // The last update, and what the actors reported with its gradients, in the order of the sum.
+  const learner::UpdateRecord& last() const { return last_; }
+  const std::vector<wire::Gradient>& applied() const { return applied_; }
+  // Weights and optimizer now. Without term.
+  learner::TrainingState State() const;
   // What a checkpoint of this version holds, right behind its update. Without term and position.
   learner::CheckpointContent Content();
 
@@ -88,7 +91,7 @@ class Replayer {
   JournalAhead& ahead_;
   wire::SnapshotWriter snapshot_;
   wire::SnapshotReader reader_;
-  std::binary_semaphore applied_{0};
+  std::binary_semaphore finished_{0};
   learner::Lanes lanes_;
   ReplayedActors actors_;
   learner::Counters counters_;
@@ -100,7 +103,8 @@ class Replayer {
   };
   std::map<std::pair<std::uint32_t, std::uint32_t>, Unroll> unrolls_;  // by slot and incarnation
   std::map<std::uint64_t, Version> versions_;
-  std::vector<wire::Gradient> applied_messages_;
+  learner::UpdateRecord last_;
+  std::vector<wire::Gradient> applied_;
   std::vector<float> gradient_;  // scratch
   std::uint64_t version_, steps_, optimizer_step_, hashes_ = 0;
   std::string difference_;

@@ -7,7 +7,6 @@
 #include <iterator>
 #include <utility>
 
-#include "core/check.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -32,7 +31,10 @@ Timeline::Timeline(const std::filesystem::path& run_dir, VersionRange range,
     }
   }
   // 2. Those must be all.
-  CHECK(!newest.empty(), "no update after {} up to {}", range.after, range.last);
+  if (newest.empty()) {
+    throw UserError(fmt::format("{} holds no version after {} up to {}: records are missing there",
+                                (run_dir / "journal").string(), range.after, range.last));
+  }
   if (all > listed) {
     throw UserError(fmt::format(
         "these updates have {} gradients, and a page lists {}: ask for a part, such as --after {}",
@@ -45,7 +47,10 @@ void Timeline::Replayed(std::uint64_t version, const std::vector<wire::Gradient>
   const auto found = std::ranges::lower_bound(updates_, version, {}, &TimelineUpdate::version);
   if (found == updates_.end() || found->version() != version) return;
   TimelineUpdate& update = *found;
-  for (const wire::Gradient& gradient : gradients) {
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const wire::Gradient& gradient = gradients[i];
+    double& norm = update.details.gradients[i].norm;
+    if (norm == 0) norm = gradient.norm;  // a branch's journal does not know it
     update.losses.push_back({.policy = gradient.policy_loss,
                              .value = gradient.value_loss,
                              .entropy = gradient.entropy});

@@ -18,7 +18,6 @@
 #include "monitor/svg/html.h"
 #include "monitor/svg/plot.h"
 #include "monitor/svg/style.h"
-#include "results/initial_net.h"
 #include "tools/replay/timeline_script.h"
 
 namespace starling::replay {
@@ -164,7 +163,7 @@ std::string Who(const std::vector<TimelineUpdate>& updates) {
   }
   const std::vector<std::uint32_t> sorted(slots.begin(), slots.end());
   const std::size_t together = (sorted.size() + kMaxRows - 1) / kMaxRows;
-  monitor::Strips strips{.x_label = "version", .y_label = "actor", .x = VersionsOf(updates)};
+  monitor::Strips strips{.x_label = "version", .y_label = "actor"};
   std::map<std::uint32_t, std::size_t> row_of;
   for (std::size_t i = 0; i < sorted.size(); ++i) {
     if (i % together == 0) {
@@ -175,13 +174,17 @@ std::string Who(const std::vector<TimelineUpdate>& updates) {
     row_of[sorted[i]] = i / together;
   }
   // 2. Their gradients in each column, against the most of any.
-  const std::size_t columns = std::min(kBins, updates.size());
+  const std::uint64_t first = updates.front().version();
+  const std::uint64_t versions = updates.back().version() - first + 1;
+  const std::uint64_t columns = std::min<std::uint64_t>(kBins, versions);
+  strips.x.Add(static_cast<double>(first) - 0.5);
+  strips.x.Add(static_cast<double>(updates.back().version()) + 0.5);
   strips.shares.assign(strips.rows.size(), std::vector<double>(columns));
   double most = 1;
-  for (std::size_t i = 0; i < updates.size(); ++i) {
-    for (const Gradient& gradient : updates[i].details.gradients) {
-      most = std::max(most,
-                      ++strips.shares[row_of.at(gradient.from.slot)][i * columns / updates.size()]);
+  for (const TimelineUpdate& update : updates) {
+    const std::uint64_t column = (update.version() - first) * columns / versions;
+    for (const Gradient& gradient : update.details.gradients) {
+      most = std::max(most, ++strips.shares[row_of.at(gradient.from.slot)][column]);
     }
   }
   for (std::vector<double>& row : strips.shares) {
@@ -288,29 +291,34 @@ std::string TimelinePage(const Timeline& timeline, const std::string& title,
 
 int RunPage(const ReplayOptions& options) {
   // 1. What the journal holds.
-  const Config config = ConfigOfRun(options.run_dir);
+  ConfigOfRun(options.run_dir);
+  const std::filesystem::path path = options.run_dir / "updates.html";
+  CheckWritable("--page", path);
   const VersionRange range =
       RangeOf(options.run_dir, ScanJournal(options.run_dir), options.after, options.until);
   Timeline timeline(options.run_dir, range);
-  // 2. What a replay adds.
-  std::string problem = results::WhyNotReplayed(config);
+  // 2. What a replay adds, as far as the run can be replayed.
+  std::string problem;
   bool differs = false;
-  if (problem.empty()) {
+  try {
     const ReplayedRun run = OpenRun(options.run_dir);
     ReplayedPart part(run, NearestBeginning(run, range.after));
     Replayer& replayer = part.replayer();
     differs =
         !part.Until(range.last, [&] { timeline.Replayed(replayer.version(), replayer.applied()); });
     problem = part.Error();
+  } catch (const UserError& error) {
+    problem = error.what();
   }
   // 3. The page.
-  const std::filesystem::path path = options.run_dir / "updates.html";
-  const std::string page = TimelinePage(timeline, config.run.name, problem);
+  const std::filesystem::path named = std::filesystem::weakly_canonical(options.run_dir);
+  const std::string page = TimelinePage(timeline, named.filename().string(), problem);
   WriteFileAtomically(path, page);
   std::printf("%s: %s, %zu bytes\n", path.c_str(),
               Plural(timeline.updates().size(), "update").c_str(), page.size());
-  if (!problem.empty()) std::fprintf(stderr, "starling: %s\n", problem.c_str());
-  return differs ? kExitFailed : kExitDone;
+  if (differs) return Fail(problem);
+  if (!problem.empty()) std::printf("without losses and returns: %s\n", problem.c_str());
+  return kExitDone;
 }
 
 }  // namespace starling::replay

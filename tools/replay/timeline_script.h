@@ -33,7 +33,7 @@ inline constexpr std::string_view kTimelineScript = R"(
 const updates = JSON.parse(document.getElementById('data').textContent);
 const field = document.getElementById('version');
 const kNeighbours = 8;
-let chosen = 0;
+let chosen = 0, naming = 0;
 
 const known = (value) => value === null || value === undefined ? '–' : String(value);
 const largest = (gradients, of) => gradients.reduce((most, one) => {
@@ -64,7 +64,7 @@ function indexOf(version) {
 
 function mark(version) {
   for (const drawing of document.querySelectorAll('svg[data-low]')) {
-    const {low, high, left, right} = drawing.dataset;
+    const {low, high, left, right, top, bottom} = drawing.dataset;
     const share = (version - low) / (high - low), x = +left + share * (right - left);
     let line = drawing.querySelector('.mark');
     if (line === null) {
@@ -72,8 +72,7 @@ function mark(version) {
       line.setAttribute('class', 'mark');
       drawing.append(line);
     }
-    for (const [name, value] of [['x1', x], ['x2', x], ['y1', 10],
-                                 ['y2', drawing.viewBox.baseVal.height - 44]]) {
+    for (const [name, value] of Object.entries({x1: x, x2: x, y1: top, y2: bottom})) {
       line.setAttribute(name, value);
     }
   }
@@ -102,7 +101,8 @@ function choose(index, write = true) {
   });
   document.querySelector('#near tbody').replaceChildren(...near);
   mark(version);
-  history.replaceState(null, '', '#' + version);
+  clearTimeout(naming);
+  naming = setTimeout(() => history.replaceState(null, '', '#' + version), 300);
 }
 
 document.addEventListener('click', (event) => {

@@ -1,7 +1,9 @@
 #include "tools/replay/without_actor.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
+#include <utility>
 #include <variant>
 
 #include "learner/apply/schedule.h"
@@ -36,7 +38,8 @@ WithoutActor::WithoutActor(const Config& config, std::uint32_t slot, std::uint64
       slot_(slot),
       after_(after),
       version_(beginning.state.version),
-      steps_(beginning.state.steps) {
+      steps_(beginning.state.steps),
+      steps_of_run_(beginning.state.steps) {
   if (!beginning.actors) return;
   for (const learner::ActorState& actor : beginning.actors->actors) {
     if (actor.slot == slot_) incarnation_ = actor.incarnation;
@@ -52,15 +55,21 @@ Records WithoutActor::Kill() {
 }
 
 Records WithoutActor::Rewrite(const JournalRecord& record) {
-  if (killed_ && SlotOf(record) == slot_) return {};
-  if (killed_) return Changed(record);
+  const auto* update = std::get_if<learner::UpdateRecord>(&record);
+  if (killed_) {
+    if (update != nullptr) return ChangedUpdate(*update);
+    if (SlotOf(record) != slot_) return Changed(record);
+    // Held by the learner of the run.
+    if (std::holds_alternative<learner::ArrivalRecord>(record)) Follow(record);
+    if (std::holds_alternative<learner::UseRecord>(record)) Follow(record);
+    return {};
+  }
   // Before that it is the run's.
   Follow(record);
   Records same = {record};
-  const auto* update = std::get_if<learner::UpdateRecord>(&record);
   if (update == nullptr) return same;
   version_ = update->version;
-  steps_ = update->steps;
+  steps_ = steps_of_run_ = update->steps;
   for (const auto& item : update->items) {
     held_.erase({item.slot, item.incarnation, item.sequence});
   }
@@ -93,16 +102,19 @@ void WithoutActor::Hold(const learner::ArrivalRecord& arrival) {
   counted = true;
   const auto minibatches = static_cast<std::uint64_t>(config_.updates.minibatches);
   held_[{arrival.slot, arrival.incarnation, arrival.sequence}] = {
-      .base = arrival.base_version,
+      .base = NewVersion(arrival.base_version),
+      .base_of_run = arrival.base_version,
       .samples = arrival.samples,
-      .steps = first ? arrival.samples * minibatches : 0};
+      .steps = first ? arrival.samples * minibatches : 0,
+      .left_out = killed_ && arrival.slot == slot_};
 }
 
 Records WithoutActor::Changed(JournalRecord record) {
-  if (const auto* update = std::get_if<learner::UpdateRecord>(&record)) return Changed(*update);
-  // The weights are others.
-  if (std::holds_alternative<learner::HashRecord>(record)) return {};
-  if (auto* term = std::get_if<learner::TermRecord>(&record)) {
+  Follow(record);
+  if (const auto* hash = std::get_if<learner::HashRecord>(&record)) {
+    if (hash->version > after_) return {};  // the weights are others
+  } else if (auto* term = std::get_if<learner::TermRecord>(&record)) {
+    steps_of_run_ = term->steps;
     term->version = NewVersion(term->version);
     term->steps = steps_;
   } else if (auto* first = std::get_if<learner::EntropyRecord>(&record)) {
@@ -115,41 +127,57 @@ Records WithoutActor::Changed(JournalRecord record) {
     arrival->base_version = NewVersion(arrival->base_version);
     arrival->norm = 0;  // not known yet
   }
-  Follow(record);
   return {record};
 }
 
-Records WithoutActor::Changed(const learner::UpdateRecord& update) {
-  // 1. The gradients that are left. The actor's own were held when it was killed.
-  learner::UpdateRecord changed{.version = version_ + 1};
-  std::vector<learner::Contribution> contributions;
-  std::uint64_t samples = 0, steps = 0;
+Records WithoutActor::ChangedUpdate(const learner::UpdateRecord& update) {
+  // 1. The gradients that are left. What the actor had sent before it was killed is.
+  learner::UpdateRecord changed{.version = version_ + 1}, of_run;
+  Step step, step_of_run;
   for (const auto& item : update.items) {
     const auto held = held_.extract({item.slot, item.incarnation, item.sequence});
-    if (held.empty() && item.slot == slot_) {
+    const Held gradient = held ? held.mapped() : Held{};  // a replay says that it never arrived
+    step_of_run.Add(gradient, update.version - 1 - gradient.base_of_run);
+    if (gradient.left_out) {
       ++left_out_;
-      continue;
+    } else {
+      changed.items.push_back(item);
+      step.Add(gradient, changed.version - 1 - gradient.base);
     }
-    const Held gradient = held ? held.mapped() : Held{};
-    changed.items.push_back(item);
-    contributions.push_back(
-        {.samples = gradient.samples, .staleness = changed.version - 1 - gradient.base});
-    samples += gradient.samples;
-    steps += gradient.steps;
   }
+  // 2. The step of the run must be that of the configuration.
+  step_of_run.Write(config_, std::exchange(steps_of_run_, update.steps), of_run);
+  const auto same = [](double a, double b) { return std::abs(a - b) <= 1e-12 * std::abs(b); };
+  if (other_schedule_ == 0 && !(same(of_run.lr, update.lr) && same(of_run.scale, update.scale) &&
+                                same(of_run.entropy, update.entropy))) {
+    other_schedule_ = update.version;
+  }
+  // 3. The step of the branch.
   if (changed.items.empty()) {
     gone_.push_back(update.version);
     return {};
   }
-  // 2. Their step, by the rules of the pipeline (learner/pipeline.cc).
-  changed.lr = learner::LearningRate(config_.optimizer, config_.run.steps, steps_, steps) *
-               learner::LrScale(config_.optimizer, samples);
-  changed.scale = learner::DampingScale(config_.staleness, contributions);
-  steps_ += steps;
-  changed.steps = steps_;
-  changed.entropy = learner::EntropyCoef(config_.loss, config_.run.steps, steps_);
+  step.Write(config_, steps_, changed);
+  steps_ = changed.steps;
   version_ = changed.version;
   return {changed};
+}
+
+void WithoutActor::Step::Add(const Held& gradient, std::uint64_t staleness) {
+  if (gradient.samples == 0) return;
+  contributions.push_back({.samples = gradient.samples, .staleness = staleness});
+  samples += gradient.samples;
+  steps += gradient.steps;
+}
+
+// By the rules of the pipeline (learner/pipeline.cc).
+void WithoutActor::Step::Write(const Config& config, std::uint64_t steps_before,
+                               learner::UpdateRecord& update) const {
+  update.lr = learner::LearningRate(config.optimizer, config.run.steps, steps_before, steps) *
+              learner::LrScale(config.optimizer, samples);
+  update.scale = contributions.empty() ? 1 : learner::DampingScale(config.staleness, contributions);
+  update.steps = steps_before + steps;
+  update.entropy = learner::EntropyCoef(config.loss, config.run.steps, update.steps);
 }
 
 // Returns the branch's version at the moment when `version` was the newest of the run.

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/config/config.h"
+#include "learner/apply/schedule.h"
 #include "learner/storage/journal.h"
 #include "tools/replay/beginning.h"
 
@@ -36,19 +37,31 @@ class WithoutActor {
   // updates.
   std::uint64_t version() const { return version_; }
   std::uint64_t left_out() const { return left_out_; }
+  // The run's first version behind `after` whose step is not that of the configuration: the run was
+  // resumed with other settings, and the schedules of the branch are not known. 0: none so far.
+  std::uint64_t other_schedule() const { return other_schedule_; }
 
  private:
   using Actor = std::pair<std::uint32_t, std::uint32_t>;                // slot, incarnation
   using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;  // and sequence
   struct Held {
-    std::uint64_t base = 0, samples = 0, steps = 0;
+    std::uint64_t base = 0, base_of_run = 0, samples = 0, steps = 0;
+    bool left_out = false;
+  };
+  // The gradients of an update, and its step by the configuration.
+  struct Step {
+    std::vector<learner::Contribution> contributions{};
+    std::uint64_t samples = 0, steps = 0;
+    void Add(const Held& gradient, std::uint64_t staleness);
+    void Write(const Config& config, std::uint64_t steps_before,
+               learner::UpdateRecord& update) const;
   };
 
   std::vector<learner::JournalRecord> Kill();
   void Follow(const learner::JournalRecord& record);
   void Hold(const learner::ArrivalRecord& arrival);
   std::vector<learner::JournalRecord> Changed(learner::JournalRecord record);
-  std::vector<learner::JournalRecord> Changed(const learner::UpdateRecord& update);
+  std::vector<learner::JournalRecord> ChangedUpdate(const learner::UpdateRecord& update);
   std::uint64_t NewVersion(std::uint64_t version) const;
 
   const Config config_;
@@ -56,7 +69,7 @@ class WithoutActor {
   const std::uint64_t after_;
   bool killed_ = false;
   std::optional<std::uint32_t> incarnation_;  // of the actor, while it lives
-  std::uint64_t version_, steps_, left_out_ = 0;
+  std::uint64_t version_, steps_, steps_of_run_, left_out_ = 0, other_schedule_ = 0;
   std::vector<std::uint64_t> gone_;  // versions of the run whose update is left out
   std::map<Key, Held> held_;
   std::map<Actor, bool> counted_;  // whether the steps of its last unroll came with a gradient

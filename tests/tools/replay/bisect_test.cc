@@ -30,7 +30,7 @@ TEST(BisectCondition, AnythingElseIsRefused) {
                             "return < nan", "5 > return", "return < 1e999"}) {
     EXPECT_EQ(ErrorOf([&] { ParseCondition(wrong); }),
               std::string("--bisect \"") + wrong +
-                  "\": is no condition; write \"return < 5\", or with <=, > or >=");
+                  "\" is no condition: write \"return < 5\", or with <=, > or >=");
   }
 }
 

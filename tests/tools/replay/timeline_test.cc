@@ -119,6 +119,20 @@ TEST_F(TimelineTest, ManyActorsShareRows) {
   EXPECT_THAT(page, HasSubstr(">96–99</text>"));
 }
 
+TEST_F(TimelineTest, OfMissingRecordsThereIsNone) {
+  run_.journal->Append(learner::GapRecord{});
+  run_.BeginTerm(9, run_.journal->position());
+  run_.Join(0), run_.Join(1), run_.Train(1);
+  run_.Flush();
+  EXPECT_THAT(ErrorOf([&] {
+                Of({5, 8});
+              }),
+              HasSubstr("holds no version after 5 up to 8: records are missing there"));
+  const Timeline timeline = Of({3, 10});
+  ASSERT_EQ(timeline.updates().size(), 2u);
+  EXPECT_EQ(timeline.updates()[1].version(), 10u);
+}
+
 // ---- the whole command
 
 class PageTest : public TimelineTest {
@@ -160,7 +174,8 @@ TEST_F(PageTest, OfARunThatCannotBeReplayedLacksTheLosses) {
   run_.dir.Write("config.toml", ToToml(ParseConfig(ToToml(run_.config), "config.toml",
                                                    {"learner.apply=hogwild"})));
   EXPECT_EQ(Page(), kExitDone);
-  EXPECT_THAT(said_, HasSubstr("its weights were applied by learner.apply = \"hogwild\""));
+  EXPECT_THAT(out_, HasSubstr("without losses and returns: "));
+  EXPECT_THAT(out_, HasSubstr("its weights were applied by learner.apply = \"hogwild\""));
   EXPECT_THAT(ReadFile(run_.dir / "updates.html"),
               HasSubstr("Not all losses and returns are here"));
   EXPECT_EQ(Data()[0][4][0].size(), 7u);

@@ -329,11 +329,68 @@ TEST_F(BranchTest, EndsWhereItIsTold) {
 
 TEST_F(BranchTest, AnActorWithoutGradientsIsRefusedBeforeAnythingIsWritten) {
   EXPECT_EQ(ErrorOf([&] { Branch(5, 2); }),
-            "--without-actor 5: no update after version 2 has a gradient of this actor; those of "
-            "0, 1 do");
+            "--without-actor 5: no update holds a gradient of this actor that came behind version "
+            "2");
   EXPECT_FALSE(std::filesystem::exists(out_ / "branch"));
   EXPECT_THAT(ErrorOf([&] { Branch(1, 6); }), HasSubstr("holds no version after 6 up to 6"));
   EXPECT_THAT(ErrorOf([&] { Branch(1, 9); }), HasSubstr("the journal holds no version 9"));
+}
+
+// ---- branches whose first updates, or all, are of the actor
+
+// Three updates of actor 1 alone, then one of actor 0, over and over.
+class LonelyTest : public BranchTest {
+ protected:
+  LonelyTest() {
+    for (int i = 0; i < 2; ++i) {
+      for (const std::uint32_t slot : {1u, 1u, 1u, 0u}) UpdateOf(slot);
+    }
+    learner::WriteCheckpoint(run_.checkpoints(), run_.CheckpointAt(14, run_.journal->position()));
+  }
+  void UpdateOf(std::uint32_t slot) {
+    run_.steps = std::max<std::uint64_t>(run_.steps, 120) + JournalledRun::kSamples;
+    run_.Arrive(slot);
+    ++run_.now;
+    run_.journal->Append(UpdateRecord{
+        .version = run_.now,
+        .steps = run_.steps,
+        .lr = 0.05,
+        .scale = 1,
+        .entropy = learner::EntropyCoef(run_.config.loss, run_.config.run.steps, run_.steps),
+        .items = std::exchange(run_.held, {})});
+  }
+};
+
+TEST_F(LonelyTest, WhatComesFirstIsLeftOut) {
+  ASSERT_EQ(Branch(1, 6), kExitDone) << said_;
+  EXPECT_EQ(AtEnd().version, 8u);
+  EXPECT_EQ(results::ReadSummary(out_ / "branch")->training.steps, 140u);
+  EXPECT_THAT(said_, testing::ContainsRegex("the run +14 +200 .*\nthe branch +8 +140 "));
+}
+
+TEST_F(LonelyTest, WhereNothingWouldBeLeftNothingIsWritten) {
+  EXPECT_THAT(ErrorOf([&] { Branch(1, 6, 9); }),
+              HasSubstr("every update behind version 6 is of this actor alone"));
+  EXPECT_FALSE(std::filesystem::exists(out_ / "branch"));
+}
+
+TEST_F(BranchTest, OfARunThatWasResumedWithAnotherScheduleIsRefused) {
+  run_.dir.Write("config.toml",
+                 ToToml(ParseConfig(ToToml(run_.config), "config.toml", {"run.steps=400"})));
+  EXPECT_THAT(ErrorOf([&] { Branch(1, 2); }),
+              HasSubstr("the step of version 3 is not that of config.toml"));
+}
+
+TEST_F(BranchTest, EndsAtAGapAndIsRefusedBehindIt) {
+  run_.journal->Append(learner::GapRecord{});
+  run_.BeginTerm(9, run_.journal->position());
+  run_.Join(0), run_.Join(1), run_.Train(2);
+  run_.Flush();
+  ASSERT_EQ(Branch(1, 4), kExitDone) << said_;
+  EXPECT_EQ(AtEnd().version, 6u);
+  EXPECT_THAT(said_, HasSubstr("the journal has a gap behind version 6: both end there"));
+  EXPECT_THAT(ErrorOf([&] { Branch(1, 9); }),
+              HasSubstr("the journal has a gap behind version 6, before version 9"));
 }
 
 }  // namespace
