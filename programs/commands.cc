@@ -185,12 +185,13 @@ void AddQuestions(CLI::App& replay, replay::ReplayOptions& options,
   CLI::Option* const bisect =
       replay
           .add_option("--bisect", options.bisect,
-                      "find the version from which on an evaluation is so: \"return < 5\"")
+                      "find a version whose evaluation is so, and that of the one before not: "
+                      "\"return < 5\"")
           ->type_name("CONDITION");
   CLI::Option* const without =
       replay
           .add_option("--without-actor", options.without_actor,
-                      "branch into another run, without this actor behind --after")
+                      "branch into another run, without this actor after version --after")
           ->transform(kActor)
           ->type_name("ACTOR");
   page->excludes(bisect)->excludes(without);
@@ -211,13 +212,13 @@ void AddQuestions(CLI::App& replay, replay::ReplayOptions& options,
       ->needs(bisect);
   replay
       .add_option("--run-dir", options.branch_dir,
-                  "where the branch goes; default: RUN-without-ACTOR")
+                  "where the branch goes; default: RUN-without-ACTOR, or with a number behind it")
       ->transform(IsPath())
       ->needs(without);
   replay.callback([&options] {
     const bool of_part = options.page || options.bisect || options.without_actor;
     if (options.after && !of_part) {
-      throw CLI::RequiredError("--after: --page, --bisect or --without-actor");
+      throw CLI::RequiresError("--after", "--page, --bisect or --without-actor");
     }
   });
 }
@@ -244,7 +245,14 @@ void AddReplay(CLI::App& app, replay::ReplayOptions& options) {
       "end with a checkpoint, so that nothing that a killed learner had applied is lost");
   from->excludes(explain);
   write->needs(from)->excludes(until)->excludes(explain);
-  AddQuestions(replay, options, {explain, from});
+  CLI::Option* const save =
+      replay
+          .add_option("--save", options.save,
+                      "write the weights at the end of the replay as a checkpoint: x.safetensors")
+          ->transform(IsPath())
+          ->excludes(explain)
+          ->excludes(write);
+  AddQuestions(replay, options, {explain, from, save});
   for (const auto& [name, value] :
        {std::pair("--status-fd", &options.status_fd), std::pair("--parent", &options.parent)}) {
     replay.add_option(name, *value)->group("");  // the supervisor's

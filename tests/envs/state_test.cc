@@ -225,6 +225,17 @@ TEST(SavedState, WhoHasNoneSaysWhy) {
               testing::HasSubstr("played by Gymnasium, whose envs cannot be saved"));
 }
 
+// Runs of plug-ins that can be saved are replayed: their steps depend on seeds and actions alone.
+TEST(SavedState, WhoseStepsAreNotRepeatedSaysWhy) {
+  EXPECT_EQ(WhyNotRepeated({.name = "minatar/breakout", .stack = 4}), "");
+  EXPECT_EQ(WhyNotRepeated(PluginNamed("counter")), "");
+  EXPECT_THAT(WhyNotRepeated(PluginNamed("wrong_older")),
+              testing::HasSubstr("so nothing says what its steps depend on"));
+  EXPECT_THAT(WhyNotRepeated(Isolated("counter")), testing::HasSubstr("env.isolate: a process"));
+  EXPECT_THAT(WhyNotRepeated({.name = "gym:CartPole-v1"}),
+              testing::HasSubstr("the random numbers of gym:CartPole-v1 are not Starling's"));
+}
+
 TEST(SavedState, NamesTheDifference) {
   const auto catching = MakeVecEnv({.name = "catch"}, 2, {}),
              dummy = MakeVecEnv({.name = "dummy"}, 2, {});

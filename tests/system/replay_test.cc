@@ -1,6 +1,7 @@
 // A real run, done again in one process to the same bits: `starling replay`.
 
 #include "core/file.h"
+#include "learner/storage/checkpoint.h"
 #include "tests/system/run_fixture.h"
 
 namespace starling {
@@ -176,6 +177,31 @@ TEST_F(ReplayTest, TellsWhatMadeAVersionAndStopsWhereItIsTold) {
     EXPECT_EQ(Replay({what, "5000"}), 2);
     EXPECT_THAT(said_, HasSubstr("the journal holds no version 5000: it has those from 1 to "));
   }
+}
+
+TEST_F(ReplayTest, SavesTheWeightsOfAVersion) {
+  ASSERT_EQ(Train({"run.steps=8000", "actors.count=2"}), 0);
+  const std::string saved = (dir_ / "saved.safetensors").string();
+  EXPECT_EQ(Replay({"--until", "30", "--save", saved}), 0) << said_;
+  EXPECT_THAT(replay_->out(), HasSubstr("saved.safetensors: version 30"));
+  const learner::Checkpoint checkpoint = learner::ReadCheckpoint(saved);
+  EXPECT_EQ(checkpoint.version, 30u);
+  EXPECT_EQ(checkpoint.steps, 30 * kSamples);
+  EXPECT_EQ(WaitFor(*Start("starling", {"eval", saved, "--episodes", "2"})), 0) << said_;
+  EXPECT_EQ(Replay({"--save", saved}), 0) << said_;
+  EXPECT_EQ(learner::ReadCheckpoint(saved).weights,
+            learner::ReadCheckpoint(run() / "checkpoints" / Checkpoints().back()).weights);
+}
+
+// The optimizer's state has no hash in the journal.
+TEST_F(ReplayTest, WhereItStopsAtADifferentCheckpointItSaysSo) {
+  ASSERT_EQ(Train({"run.steps=8000", "actors.count=2"}), 0);
+  const std::filesystem::path newest = run() / "checkpoints" / Checkpoints().back();
+  learner::Checkpoint other = learner::ReadCheckpoint(newest);
+  other.optimizer_state[0][0] += 1;
+  learner::WriteCheckpoint(newest.parent_path(), other);
+  EXPECT_EQ(Replay({"--until", "50"}), 1);
+  EXPECT_THAT(said_, HasSubstr("weights or optimizer are not those of "));
 }
 
 TEST_F(ReplayTest, SaysWhereTheBitsDiffer) {

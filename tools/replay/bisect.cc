@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <iterator>
 #include <sstream>
-#include <stdexcept>
 #include <utility>
 
 #include "actors/evaluator.h"
@@ -46,13 +45,16 @@ class Search {
     versions.push_back(high_);
     Pass(versions);
     if (!Holds(high_)) {
-      return WhyNot(fmt::format("at version {} the return is {:.4g}, and {} does not hold",
-                                Grouped(high_), returns_.at(high_), condition_.text));
+      return WhyNot(fmt::format(
+          "at version {} the return is {:.4g}, and {} must hold there: give another condition or "
+          "--until",
+          high_, returns_.at(high_), condition_.text));
     }
     if (Holds(low_) && !FindStart()) {
-      return WhyNot(
-          fmt::format("{} holds at all of the {} versions that were evaluated, from {} on",
-                      condition_.text, evaluations_, Grouped(low_)));
+      return WhyNot(fmt::format(
+          "{} holds at all of the {} versions that were evaluated, from {} on: give another limit "
+          "or --after",
+          condition_.text, evaluations_, low_));
     }
     // 2. Halve the range among the weights of this pass, then of the next ones.
     Halve();
@@ -116,32 +118,6 @@ class Search {
   int passes_ = 0, evaluations_ = 0;
 };
 
-// The weights differ from the run's, or records are missing.
-class CannotReplay : public std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-WeightsByVersion WeightsOf(const ReplayedRun& run, const std::vector<std::uint64_t>& versions) {
-  Beginning beginning = NearestBeginning(run, versions.front());
-  WeightsByVersion weights;
-  auto next = versions.begin();
-  const auto keep = [&](std::uint64_t version, auto&& now) {
-    if (next == versions.end() || version != *next) return;
-    weights[version] = now();
-    ++next;
-  };
-  keep(beginning.state.version, [&] { return beginning.state.weights; });
-  ReplayedPart part(run, std::move(beginning));
-  const Replayer& replayer = part.replayer();
-  const bool same = part.Until(
-      versions.back(), [&] { keep(replayer.version(), [&] { return replayer.Now().weights; }); });
-  if (!same) throw CannotReplay(part.Error());
-  if (next != versions.end()) {
-    throw CannotReplay(fmt::format("the journal ends before version {}", *next));
-  }
-  return weights;
-}
-
 std::size_t KeptOf(const ReplayedRun& run) {
   const std::size_t bytes = std::max<std::size_t>(run.layout.size() * sizeof(float), 1);
   return std::clamp<std::size_t>(kKeptBytes / bytes, 1, kKept);
@@ -182,13 +158,36 @@ BisectResult Bisect(const Condition& condition, VersionRange range, std::size_t 
   return Search(condition, range, keep, sources).Run();
 }
 
+WeightsByVersion WeightsOf(const ReplayedRun& run, const std::vector<std::uint64_t>& versions) {
+  // 1. Take those of the next wanted version, if it is this one.
+  WeightsByVersion weights;
+  auto next = versions.begin();
+  const auto take = [&](std::uint64_t version, auto&& now) {
+    if (next == versions.end() || version != *next) return;
+    weights[version] = now();
+    ++next;
+  };
+  // 2. Go through all versions.
+  Beginning beginning = NearestBeginning(run, versions.front());
+  take(beginning.state.version, [&] { return beginning.state.weights; });
+  ReplayedPart part(run, std::move(beginning));
+  const Replayer& replayer = part.replayer();
+  const bool same = part.Until(
+      versions.back(), [&] { take(replayer.version(), [&] { return replayer.Now().weights; }); });
+  if (!same) throw CannotReplay(part.Error());
+  if (next != versions.end()) {
+    throw CannotReplay(fmt::format("the journal ends before version {}", *next));
+  }
+  return weights;
+}
+
 int RunBisect(const ReplayOptions& options) {
   // 1. The range.
   const Condition condition = ParseCondition(*options.bisect);
   const ReplayedRun run = OpenRun(options.run_dir);
   const VersionRange range = RangeOf(run.dir, run.journal, options.after, options.until);
   std::printf("looking for %s from version %s to %s, %s each\n", condition.text.c_str(),
-              Grouped(range.after).c_str(), Grouped(range.last).c_str(),
+              std::to_string(range.after).c_str(), std::to_string(range.last).c_str(),
               Plural(static_cast<std::size_t>(options.episodes), "episode").c_str());
   std::fflush(stdout);
   // 2. Replay parts of it and evaluate.
@@ -201,7 +200,7 @@ int RunBisect(const ReplayOptions& options) {
                     run.config, weights,
                     {.episodes = options.episodes, .greedy = options.greedy, .seed = 1})
                     .mean;
-            std::printf("version %s: return %.4g\n", Grouped(version).c_str(), mean);
+            std::printf("version %s: return %.4g\n", std::to_string(version).c_str(), mean);
             std::fflush(stdout);
             return mean;
           }};
@@ -215,7 +214,7 @@ int RunBisect(const ReplayOptions& options) {
   // 3. The update behind the turn.
   const Turn& turn = *result.turn;
   std::printf("%s from version %s on: %.4g there, %.4g before (%s, %s)\n\n%s",
-              condition.text.c_str(), Grouped(turn.version).c_str(), turn.after, turn.before,
+              condition.text.c_str(), std::to_string(turn.version).c_str(), turn.after, turn.before,
               Plural(static_cast<std::size_t>(result.passes), "replay").c_str(),
               Plural(static_cast<std::size_t>(result.evaluations), "evaluation").c_str(),
               ToText(FindUpdate(run.dir, turn.version)).c_str());

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -46,16 +47,25 @@ struct Turn {
 struct BisectResult {
   std::optional<Turn> turn{};
   int passes = 0, evaluations = 0;
-  std::string why_not{};  // one sentence without a turn
+  std::string why_not{};  // one sentence if there is no turn
 };
 
-// Finds a turn in `range`. Where the condition holds at both ends, it is the last one that the
+// Finds a turn in `range`, at whose end the condition must hold. Where the condition holds at both ends, it is the last one that the
 // versions of the first pass show: untrained weights often meet it, too. Each pass keeps the
 // weights of at most `keep` versions between the two ends. REQUIRES: keep >= 1.
 BisectResult Bisect(const Condition& condition, VersionRange range, std::size_t keep,
                     const BisectSources& sources);
 
-// Returns the exit status: kExitFailed if there is no turn. Throws UserError.
+// The weights differ from the run's, or records are missing.
+class CannotReplay : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+// Replays a part of the run. Returns the weights of these versions, which are ascending. Throws
+// CannotReplay, and UserError as NearestBeginning.
+WeightsByVersion WeightsOf(const ReplayedRun& run, const std::vector<std::uint64_t>& versions);
+
+// Returns the exit status: kExitFailed if there is no turn, or as for a mere replay. Throws
+// UserError.
 int RunBisect(const ReplayOptions& options);
 
 }  // namespace starling::replay

@@ -96,7 +96,7 @@ Trained Train(const ReplayedRun& branch, const BranchPlan& plan, const std::vect
     trained.status.lr = replayer.last().lr;
     trained.status.entropy_coef = replayer.last().entropy;
     if (!metrics.Write(learner::MetricsLine(trained.status))) {
-      trained.error = "metrics.jsonl: a line could not be written";
+      trained.error = (branch.dir / "metrics.jsonl").string() + ": a line could not be written";
     }
   });
   if (!same) {
@@ -126,11 +126,11 @@ void Print(const ReplayedRun& run, const BranchPlan& plan, const fs::path& dir,
                        mean ? fmt::format("{:.4g}", *mean) : "–");
   };
   const std::string text = fmt::format(
-      "{}: {} without actor {} behind version {}\n"
+      "{}: {} without actor {} after version {}\n"
       "It is another run from there on, not what would have happened: the other actors keep their "
       "order.\n"
       "{:<10} {:>9} {:>13}   return of the last {} episodes\n{}{}left out: {}\n",
-      dir.string(), run.dir.string(), plan.slot, Grouped(plan.after), "", "updates", "steps",
+      dir.string(), run.dir.string(), plan.slot, plan.after, "", "updates", "steps",
       learner::Counters::kEpisodeWindow,
       row("the run", plan.version_of_run, plan.steps_of_run, return_of_run),
       row("the branch", status.version, status.steps, status.mean_return),
@@ -164,8 +164,9 @@ int RunBranch(const ReplayOptions& options) {
   if (!problem.empty()) return Fail("no summary: " + problem);
   Print(run, plan, dir, trained.status, ReturnAt(metrics, plan.steps_of_run));
   if (plan.version_of_run < range.last) {
-    std::printf("the journal has a gap behind version %s: both end there\n",
-                Grouped(plan.version_of_run).c_str());
+    const std::string gap = fmt::format("the journal has a gap after version {}: both end there\n",
+                                        plan.version_of_run);
+    std::printf("%s", gap.c_str());
   }
   return kExitDone;
 }

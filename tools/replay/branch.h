@@ -7,8 +7,8 @@
 namespace starling::replay {
 
 // Writes the branch as a run directory: journal, metrics, summary and the checkpoint at its end.
-// Returns the exit status: kExitFailed if the weights differ from the run's before the version
-// where it branches off. Throws UserError.
+// Returns kExitFailed, with the reason in summary.json, if it could not be computed or written.
+// Throws UserError before anything is written.
 int RunBranch(const ReplayOptions& options);
 
 }  // namespace starling::replay

@@ -21,17 +21,22 @@ using learner::UpdateRecord;
 
 constexpr std::uint64_t kMoments = 200;
 
-// Rewrites the run's records behind the beginning of the branch, up to the run's version `last` or
+// Rewrites the run's records after the beginning of the branch, up to the run's version `last` or
 // a gap. Calls `take` with what is left of each, and the run's update if it was one, or nullptr.
 template <class Take>
 void Walk(const ReplayedRun& run, const Beginning& beginning, std::uint64_t last,
           WithoutActor& without, Take&& take) {
   learner::JournalReader reader(run.dir / "journal", beginning.journal);
   take(without.Begin(), nullptr);
+  std::uint64_t version = beginning.state.version;
   while (const auto record = reader.Next()) {
     const auto* update = std::get_if<UpdateRecord>(&*record);
+    const auto* term = std::get_if<learner::TermRecord>(&*record);
+    // On a full disk there may have been no room for the GapRecord.
     if (std::holds_alternative<learner::GapRecord>(*record)) return;
+    if (term != nullptr && term->version != version) return;
     if (update != nullptr && update->version > last) return;
+    if (update != nullptr) version = update->version;
     take(without.Rewrite(*record), update);
   }
 }
@@ -107,41 +112,47 @@ BranchPlan PlanBranch(const ReplayedRun& run, VersionRange range, std::uint32_t 
   plan.version = without.version();
   plan.left_out = without.left_out();
   // 2. Whether that is a branch.
-  const std::string who = fmt::format("--without-actor {}", slot);
+  const auto refuse = [&](const std::string& why) {
+    throw UserError(fmt::format("--without-actor {}: {}", slot, why));
+  };
   if (plan.version_of_run <= range.after) {
-    throw UserError(fmt::format("{}: the journal has a gap behind version {}, before version {}",
-                                who, plan.version_of_run, range.after));
+    refuse(
+        fmt::format("the journal has a gap after version {}: take an --after before it, or one "
+                    "after a later checkpoint",
+                    plan.version_of_run));
   }
   if (plan.left_out == 0) {
-    throw UserError(
-        fmt::format("{}: no update holds a gradient of this actor that came behind version {}", who,
-                    range.after));
+    refuse(fmt::format("no update has a gradient of this actor that came after version {}",
+                       range.after));
   }
   if (plan.version <= range.after) {
-    throw UserError(fmt::format(
-        "{}: every update behind version {} is of this actor alone, so none would be left", who,
-        range.after));
+    refuse(
+        fmt::format("every update after version {} is of this actor alone, so none would be left",
+                    range.after));
   }
   if (const std::uint64_t version = without.other_schedule(); version > 0) {
-    throw UserError(fmt::format(
-        "{}: the step of version {} is not that of config.toml: the run was resumed with other "
-        "settings (run.steps, [optimizer], loss.entropy, staleness.damping), and a branch cannot "
-        "tell when",
-        who, version));
+    refuse(
+        fmt::format("the step of version {} is not that of config.toml: the run was resumed with "
+                    "other settings (run.steps, [optimizer], loss.entropy, staleness.damping), "
+                    "and the journal does not hold the old ones",
+                    version));
   }
   return plan;
 }
 
 std::vector<Moment> WriteBranchJournal(const ReplayedRun& run, const BranchPlan& plan,
                                        const Config& config, const std::filesystem::path& dir) {
+  // 1. The term and the checkpoint with which it begins.
   const Beginning& beginning = plan.beginning;
-  const learner::JournalReader reader(run.dir / "journal", beginning.journal);
-  Writer journal(dir / "journal", run, reader.header().term);
+  const std::uint32_t term =
+      learner::JournalReader(run.dir / "journal", beginning.journal).header().term;
+  Writer journal(dir / "journal", run, term);
   if (beginning.actors) WriteCut(run, beginning, config, dir, journal);
+  // 2. What is left of the run's records, with a moment now and then.
   WithoutActor without(run.config, plan.slot, plan.after, beginning);
   std::vector<Moment> moments;
   const auto part = [&](std::uint64_t version) { return version * kMoments / plan.version_of_run; };
-  std::uint64_t written = beginning.state.version;  // of the last moment's version
+  std::uint64_t written = beginning.state.version;  // the last moment's version
   std::uint64_t parts = part(written);
   Walk(run, beginning, plan.version_of_run, without,
        [&](std::vector<JournalRecord> records, const UpdateRecord* update) {
@@ -154,7 +165,7 @@ std::vector<Moment> WriteBranchJournal(const ReplayedRun& run, const BranchPlan&
            moments.push_back({without.version(), update->steps});
          }
        });
-  if (!moments.empty()) moments.back().steps_of_run = plan.steps_of_run;
+  moments.back().steps_of_run = plan.steps_of_run;
   journal.Flushed();
   return moments;
 }

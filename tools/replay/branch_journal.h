@@ -16,14 +16,15 @@ namespace starling::replay {
 // A branch that is not written yet.
 struct BranchPlan {
   std::uint32_t slot = 0;   // the actor that it is without,
-  std::uint64_t after = 0;  // which is killed behind this version
-  Beginning beginning;      // not after that
+  std::uint64_t after = 0;  // which is killed after this version
+  Beginning beginning;      // at or before `after`
   // Where it ends: the run's version and steps, and the branch's version.
   std::uint64_t version_of_run = 0, steps_of_run = 0, version = 0;
   std::uint64_t left_out = 0;  // gradients
 };
 
-// Throws UserError if the branch would be the run, or nothing, or cannot be known.
+// Throws UserError if no gradient would be left out or no update be left, if the journal has a gap
+// before, or the run was resumed with other settings; and as NearestBeginning.
 BranchPlan PlanBranch(const ReplayedRun& run, VersionRange range, std::uint32_t slot);
 
 // A moment of the branch, and the steps of the run at that moment.

@@ -10,8 +10,13 @@
 #include "core/clock.h"
 #include "core/denormals.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/text.h"
 #include "learner/storage/checkpoint.h"
+#include "learner/storage/checkpoint_format.h"
+#include "learner/storage/start.h"
+#include "results/initial_net.h"
+#include "results/run_dir.h"
 #include "tools/replay/bisect.h"
 #include "tools/replay/branch.h"
 #include "tools/replay/redo.h"
@@ -83,9 +88,33 @@ std::string Counted(std::uint64_t count, const char* one, const char* many) {
   return Grouped(count) + " " + (count == 1 ? one : many);
 }
 
+// Throws UserError unless a checkpoint may be written there.
+void CheckSave(const std::filesystem::path& path) {
+  if (path.extension() != learner::kCheckpointSuffix) {
+    throw UserError(fmt::format("--save {}: a checkpoint is called x{}", path.string(),
+                                learner::kCheckpointSuffix));
+  }
+  if (results::IsFileOfARun(path)) {
+    throw UserError(fmt::format("--save {}: this is a file of a run", path.string()));
+  }
+  CheckWritable("--save", path);
+}
+
+void Save(const ReplayedRun& run, Replayer& replayer, const std::filesystem::path& path) {
+  learner::CheckpointContent content{.state = replayer.State(),
+                                     .counters = replayer.counters().Save()};
+  const auto net = results::InitialNetToResume(run.config, run.dir);
+  const std::filesystem::path whole = std::filesystem::absolute(path);
+  learner::WriteCheckpoint(
+      whole.parent_path(), whole.filename().string(),
+      learner::CheckpointOf(run.config, net.layout, net.spaces, std::move(content)));
+  std::printf("%s: version %s\n", path.c_str(), std::to_string(replayer.version()).c_str());
+}
+
 // Replays all of the run, or up to options.until, and compares.
 int Prove(const ReplayOptions& options) {
   // 1. The part: from the beginning or a cut to the last update.
+  if (!options.save.empty()) CheckSave(options.save);
   const ReplayedRun run = OpenRun(options.run_dir);
   const JournalSummary& journal = run.journal;
   const std::uint64_t last = std::min(options.until.value_or(journal.last), journal.last);
@@ -106,7 +135,7 @@ int Prove(const ReplayOptions& options) {
   }
   // 2. Replay. Every hash on the way and the newest checkpoint must agree.
   ReplayedPart part(run, std::move(beginning));
-  const Replayer& replayer = part.replayer();
+  Replayer& replayer = part.replayer();
   Goal goal(options.run_dir);
   goal.Pass(replayer);
   if (!part.Until(last, [&] { goal.Pass(replayer); })) return Fail(part.Error());
@@ -118,6 +147,8 @@ int Prove(const ReplayOptions& options) {
       Counted(replayer.hashes(), "hash agrees", "hashes agree"),
       proven ? ", weights and optimizer are those of " + goal.name() + ", bit for bit" : "");
   std::printf("%s\n", text.c_str());
+  if (goal.passed() && !proven) return Fail(goal.Error());
+  if (!options.save.empty()) Save(run, replayer, options.save);
   if (options.until) return kExitDone;
   if (!journal.torn.empty()) std::printf("%s\n", journal.torn.c_str());
   if (!proven) return Fail(goal.Error());

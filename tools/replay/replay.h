@@ -18,6 +18,7 @@ struct ReplayOptions {
   bool greedy = false;                  // as of `starling eval`
   std::optional<std::uint32_t> without_actor{};  // slot: branch the run without it
   std::filesystem::path branch_dir{};            // where that goes; "": beside the run
+  std::filesystem::path save{};                  // checkpoint to write at the end of the part
   bool from_checkpoint = false;                  // begin at the newest cut
   bool write = false;                            // and end with a checkpoint: RunRedo
   // Of a redo that a supervisor runs:

@@ -54,8 +54,9 @@ VersionRange RangeOf(const std::filesystem::path& run_dir, const JournalSummary&
     range.after = cut ? cut->state.version : journal.first - 1;
   }
   if (range.after >= range.last || range.last < journal.first) {
-    throw UserError(fmt::format("{} holds no version after {} up to {}",
-                                (run_dir / "journal").string(), range.after, range.last));
+    throw UserError(fmt::format(
+        "--after {} and --until {} leave no version: {} has those from {} to {}", range.after,
+        range.last, (run_dir / "journal").string(), journal.first, journal.last));
   }
   return range;
 }
@@ -85,6 +86,7 @@ bool ReplayedPart::Until(std::uint64_t version, const std::function<void()>& aft
         },
         clock_.NowMs());
   }
+  console_.Clear();  // what is printed next stands in a line of its own
   return replayer_.difference().empty();
 }
 
@@ -97,7 +99,7 @@ std::string ReplayedPart::Error() const {
       "other settings{}?{}",
       difference,
       envs::IsForeign(run_.config.env.name)
-          ? ", or has its plug-in changed since, or numbers of its own"
+          ? ", or has its plug-in changed since, or does it draw numbers of its own"
           : "",
       torn.empty() ? "" : " Also, " + torn);
 }

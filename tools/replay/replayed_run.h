@@ -38,8 +38,9 @@ Beginning NearestBeginning(const ReplayedRun& run, std::uint64_t version);
 struct VersionRange {
   std::uint64_t after = 0, last = 0;
 };
-// `after`, `until`: nullopt: from where the run can be replayed, to its end. Throws UserError if
-// the journal does not hold them or the range is empty.
+// `after`, `until`: nullopt: from the oldest cut if the journal's beginning is gone, else from its
+// beginning; to its end. Prints a warning if the journal breaks off. Throws UserError if the journal
+// does not hold them or the range is empty.
 VersionRange RangeOf(const std::filesystem::path& run_dir, const JournalSummary& journal,
                      std::optional<std::uint64_t> after, std::optional<std::uint64_t> until);
 
@@ -52,10 +53,10 @@ class ReplayedPart {
   // `run` must outlive it.
   ReplayedPart(const ReplayedRun& run, Beginning beginning);
 
-  // Does the updates up to `version`, and what follows before the next one; calls `after_each` (may
-  // be empty) after each. Shows its progress in the last line of a terminal. Returns false where
-  // the weights differ from the run's or records are missing: then Error() says so. REQUIRES: it is
-  // called once.
+  // Does the updates up to `version` or the end of the journal, and what follows before the next
+  // one; calls `after_each` (may be empty) after each. Shows its progress in the last line of a
+  // terminal. Returns false where the weights differ from the run's or records are missing: then
+  // Error() says so. REQUIRES: it is called once.
   bool Until(std::uint64_t version, const std::function<void()>& after_each = {});
 
   Replayer& replayer() { return replayer_; }

@@ -132,18 +132,20 @@ std::string ToText(const UpdateDetails& details) {
   const UpdateRecord& update = details.update;
   std::string text = fmt::format(
       "version {}: {} gradient{}, {} steps after it, learning rate {:.6g}, step scaled by {:.4g}, "
-      "entropy {:.6g}\n",
+      "entropy coefficient {:.6g}\n",
       update.version, details.gradients.size(), details.gradients.size() == 1 ? "" : "s",
       Grouped(update.steps), update.lr, update.scale, update.entropy);
   text += fmt::format("{:>6} {:>6} {:>12} {:>12} {:>10} {:>9} {:>8} {:>12}\n", "actor", "life",
                       "sequence", "computed on", "staleness", "samples", "weight", "norm");
   for (const UpdateDetails::Gradient& gradient : details.gradients) {
     const std::uint32_t incarnation = gradient.from.incarnation;
-    text += fmt::format("{:>6} {:>6} {:>12} {:>12} {:>10} {:>9} {:>8.4f} {:>12.6g}\n",
-                        gradient.from.slot,
-                        fmt::format("{}.{}", wire::TermOf(incarnation), wire::LifeOf(incarnation)),
-                        gradient.from.sequence, gradient.base, gradient.staleness, gradient.samples,
-                        gradient.weight, gradient.norm);
+    // The journal of a branch knows no norms.
+    const std::string norm = gradient.norm == 0 ? "–" : fmt::format("{:.6g}", gradient.norm);
+    text +=
+        fmt::format("{:>6} {:>6} {:>12} {:>12} {:>10} {:>9} {:>8.4f} {:>12}\n", gradient.from.slot,
+                    fmt::format("{}.{}", wire::TermOf(incarnation), wire::LifeOf(incarnation)),
+                    gradient.from.sequence, gradient.base, gradient.staleness, gradient.samples,
+                    gradient.weight, norm);
   }
   return text;
 }

@@ -7,8 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <limits>
-#include <string>
 #include <vector>
 
 #include "tools/replay/replayed_run.h"
@@ -32,8 +30,8 @@ struct TimelineUpdate {
 
 class Timeline {
  public:
-  // Throws UserError as Updates, and if the part has more than `max_listed` gradients: with the
-  // newest part of it that has not.
+  // Throws UserError as Updates, if it holds no update of the range, and if that has more than
+  // `max_listed` gradients: the sentence names the newest part that has not.
   Timeline(const std::filesystem::path& run_dir, VersionRange range,
            std::size_t max_listed = kMaxListed);
 

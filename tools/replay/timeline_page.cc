@@ -2,22 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <functional>
-#include <map>
 #include <numeric>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "core/error.h"
 #include "core/file.h"
 #include "core/text.h"
 #include "monitor/svg/html.h"
-#include "monitor/svg/plot.h"
 #include "monitor/svg/style.h"
+#include "tools/replay/timeline_drawings.h"
 #include "tools/replay/timeline_script.h"
 
 namespace starling::replay {
@@ -26,10 +22,6 @@ namespace {
 using monitor::Cell;
 using monitor::HtmlEscaped;
 using Gradient = UpdateDetails::Gradient;
-
-constexpr std::size_t kBins = 250;      // of a curve, and columns of the strips
-constexpr std::size_t kMaxRows = 32;    // strips of actors
-constexpr std::size_t kRemarkable = 5;  // updates of each kind
 
 // ---- data for the script
 
@@ -67,166 +59,6 @@ std::string DataOf(const TimelineUpdate& update) {
                      Number(record.scale), gradients, mean ? Number(*mean) : "null");
 }
 
-// ---- curves
-
-// Calls back with each value of an update.
-using ValuesOf =
-    std::function<void(const TimelineUpdate&, const std::function<void(double value)>&)>;
-
-// Mean, least and largest value of each of at most kBins parts of the updates.
-monitor::GroupCurve Binned(const std::vector<TimelineUpdate>& updates, const ValuesOf& values_of) {
-  monitor::GroupCurve curve;
-  const std::size_t bins = std::min(kBins, updates.size());
-  for (std::size_t bin = 0; bin < bins; ++bin) {
-    const std::size_t begin = updates.size() * bin / bins, end = updates.size() * (bin + 1) / bins;
-    double sum = 0;
-    std::size_t count = 0;
-    monitor::Extent range;
-    for (std::size_t i = begin; i < end; ++i) {
-      values_of(updates[i], [&](double value) {
-        if (!std::isfinite(value)) return;
-        sum += value;
-        ++count;
-        range.Add(value);
-      });
-    }
-    if (count == 0) continue;
-    const double middle =
-        static_cast<double>(updates[begin].version() + updates[end - 1].version()) / 2;
-    curve.middle.push_back({middle, sum / static_cast<double>(count)});
-    curve.low.push_back(range.low);
-    curve.high.push_back(range.high);
-  }
-  return curve;
-}
-
-struct Measured {
-  const char *name, *of;
-  ValuesOf values;
-};
-
-std::vector<Measured> AllMeasured() {
-  const auto each = [](auto value_of) -> ValuesOf {
-    return [value_of](const TimelineUpdate& update, const auto& add) {
-      for (const Gradient& gradient : update.details.gradients) add(value_of(gradient));
-    };
-  };
-  const auto loss = [](double TimelineUpdate::Losses::*which) -> ValuesOf {
-    return [which](const TimelineUpdate& update, const auto& add) {
-      for (const TimelineUpdate::Losses& losses : update.losses) add(losses.*which);
-    };
-  };
-  return {
-      {"return", "of the episodes of training",
-       [](const TimelineUpdate& update, const auto& add) {
-         for (const double value : update.returns) add(value);
-       }},
-      {"staleness", "versions between computing and applying",
-       each([](const Gradient& one) { return static_cast<double>(one.staleness); })},
-      {"norm", "of a gradient before clipping", each([](const Gradient& one) { return one.norm; })},
-      {"value loss", "of a gradient", loss(&TimelineUpdate::Losses::value)},
-      {"policy loss", "of a gradient", loss(&TimelineUpdate::Losses::policy)},
-      {"entropy", "of the policy, in a gradient", loss(&TimelineUpdate::Losses::entropy)}};
-}
-
-monitor::Extent VersionsOf(const std::vector<TimelineUpdate>& updates) {
-  monitor::Extent versions;
-  versions.Add(static_cast<double>(updates.front().version()));
-  versions.Add(static_cast<double>(updates.back().version()));
-  return versions;
-}
-
-std::string Curves(const std::vector<TimelineUpdate>& updates) {
-  std::string html;
-  std::size_t style = 0;
-  for (const Measured& measured : AllMeasured()) {
-    monitor::GroupCurve curve = Binned(updates, measured.values);
-    if (curve.middle.empty()) continue;
-    monitor::Plot plot{.x_label = "version", .y_label = measured.name, .part = true};
-    plot.shown.x = VersionsOf(updates);
-    plot.curves.push_back({.style = style, .samples = curve.middle, .title = measured.name});
-    plot.bands.push_back({.style = style, .curve = std::move(curve)});
-    ++style;
-    html +=
-        monitor::Figure(fmt::format("<b>{}</b> {}", measured.name, measured.of), DrawPlot(plot));
-  }
-  return html;
-}
-
-// ---- who
-
-std::string Who(const std::vector<TimelineUpdate>& updates) {
-  // 1. The actors, in at most kMaxRows rows.
-  std::set<std::uint32_t> slots;
-  for (const TimelineUpdate& update : updates) {
-    for (const Gradient& gradient : update.details.gradients) slots.insert(gradient.from.slot);
-  }
-  const std::vector<std::uint32_t> sorted(slots.begin(), slots.end());
-  const std::size_t together = (sorted.size() + kMaxRows - 1) / kMaxRows;
-  monitor::Strips strips{.x_label = "version", .y_label = "actor"};
-  std::map<std::uint32_t, std::size_t> row_of;
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    if (i % together == 0) {
-      const std::uint32_t last = sorted[std::min(i + together, sorted.size()) - 1];
-      strips.rows.push_back(sorted[i] == last ? fmt::format("{}", last)
-                                              : fmt::format("{}–{}", sorted[i], last));
-    }
-    row_of[sorted[i]] = i / together;
-  }
-  // 2. Their gradients in each column, against the most of any.
-  const std::uint64_t first = updates.front().version();
-  const std::uint64_t versions = updates.back().version() - first + 1;
-  const std::uint64_t columns = std::min<std::uint64_t>(kBins, versions);
-  strips.x.Add(static_cast<double>(first) - 0.5);
-  strips.x.Add(static_cast<double>(updates.back().version()) + 0.5);
-  strips.shares.assign(strips.rows.size(), std::vector<double>(columns));
-  double most = 1;
-  for (const TimelineUpdate& update : updates) {
-    const std::uint64_t column = (update.version() - first) * columns / versions;
-    for (const Gradient& gradient : update.details.gradients) {
-      most = std::max(most, ++strips.shares[row_of.at(gradient.from.slot)][column]);
-    }
-  }
-  for (std::vector<double>& row : strips.shares) {
-    for (double& share : row) share /= most;
-  }
-  return monitor::Figure(
-      "<b>who</b> the stronger, the more gradients of the actor are in the updates",
-      DrawStrips(strips));
-}
-
-// ---- remarkable updates
-
-// Buttons for the updates with the largest values; "" if there are none.
-std::string Largest(const std::vector<TimelineUpdate>& updates, const Measured& measured) {
-  std::vector<std::pair<double, std::uint64_t>> found;
-  for (const TimelineUpdate& update : updates) {
-    double largest = -INFINITY;
-    measured.values(update, [&](double value) { largest = std::max(largest, value); });
-    if (std::isfinite(largest)) found.emplace_back(-largest, update.version());
-  }
-  if (found.empty()) return "";
-  const auto end = found.begin() + static_cast<std::ptrdiff_t>(std::min(kRemarkable, found.size()));
-  std::partial_sort(found.begin(), end, found.end());
-  std::string buttons;
-  for (auto one = found.begin(); one != end; ++one) {
-    buttons += fmt::format(" <button type=\"button\" data-version=\"{}\">{}: {:.4g}</button>",
-                           one->second, one->second, -one->first);
-  }
-  return fmt::format("<p>Largest {}:{}</p>\n", measured.name, buttons);
-}
-
-std::string Remarkable(const std::vector<TimelineUpdate>& updates) {
-  std::string html;
-  for (const Measured& measured : AllMeasured()) {
-    const std::string name = measured.name;
-    if (name == "staleness" || name == "norm" || name == "value loss") {
-      html += Largest(updates, measured);
-    }
-  }
-  return html;
-}
-
 // ---- the page
 
 // The update that is chosen; the script fills it. It stays in view.
@@ -252,6 +84,20 @@ std::string Neighbours() {
          monitor::Table(head, "") + "</div>\n";
 }
 
+// Where a replay of the range begins: if it cannot before the range, at the oldest cut within it, and
+// then `problem` says so. Throws as NearestBeginning.
+Beginning BeginningWithin(const ReplayedRun& run, VersionRange range, std::string& problem) {
+  try {
+    return NearestBeginning(run, range.after);
+  } catch (const UserError&) {
+    auto cut = AtOldestCut(run.dir);
+    if (!cut || cut->state.version >= range.last) throw;
+    problem = fmt::format("up to version {}, as the journal before the first of them is gone",
+                          cut->state.version);
+    return *std::move(cut);
+  }
+}
+
 }  // namespace
 
 std::string TimelinePage(const Timeline& timeline, const std::string& title,
@@ -265,14 +111,14 @@ std::string TimelinePage(const Timeline& timeline, const std::string& title,
       HtmlEscaped(title), Plural(updates.size(), "update"), Grouped(updates.front().version()),
       Grouped(updates.back().version()));
   if (!problem.empty()) {
-    body += fmt::format("<p class=\"notice\">Not all losses and returns are here: {}</p>\n",
+    body += fmt::format("<p class=\"notice\">Losses and returns are left out: {}</p>\n",
                         HtmlEscaped(problem));
   }
   body +=
       "<noscript><p class=\"notice\">The gradients of an update are shown by a "
       "script.</p></noscript>\n" +
-      Chosen() + "<div class=\"figures\">\n" + Who(updates) + Curves(updates) + "</div>\n" +
-      Remarkable(updates) + Neighbours();
+      Chosen() + "<div class=\"figures\">\n" + DrawWho(updates) + DrawCurves(updates) + "</div>\n" +
+      LargestOf(updates) + Neighbours();
   // 2. The numbers, for the script.
   std::string data;
   for (const TimelineUpdate& update : updates) {
@@ -291,7 +137,7 @@ std::string TimelinePage(const Timeline& timeline, const std::string& title,
 
 int RunPage(const ReplayOptions& options) {
   // 1. What the journal holds.
-  ConfigOfRun(options.run_dir);
+  ConfigOfRun(options.run_dir);  // throws if this is no run
   const std::filesystem::path path = options.run_dir / "updates.html";
   CheckWritable("--page", path);
   const VersionRange range =
@@ -302,11 +148,11 @@ int RunPage(const ReplayOptions& options) {
   bool differs = false;
   try {
     const ReplayedRun run = OpenRun(options.run_dir);
-    ReplayedPart part(run, NearestBeginning(run, range.after));
+    ReplayedPart part(run, BeginningWithin(run, range, problem));
     Replayer& replayer = part.replayer();
     differs =
         !part.Until(range.last, [&] { timeline.Replayed(replayer.version(), replayer.applied()); });
-    problem = part.Error();
+    if (differs) problem = part.Error();
   } catch (const UserError& error) {
     problem = error.what();
   }
@@ -317,7 +163,7 @@ int RunPage(const ReplayOptions& options) {
   std::printf("%s: %s, %zu bytes\n", path.c_str(),
               Plural(timeline.updates().size(), "update").c_str(), page.size());
   if (differs) return Fail(problem);
-  if (!problem.empty()) std::printf("without losses and returns: %s\n", problem.c_str());
+  if (!problem.empty()) std::printf("losses and returns are left out: %s\n", problem.c_str());
   return kExitDone;
 }
 

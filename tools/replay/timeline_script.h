@@ -41,13 +41,9 @@ const largest = (gradients, of) => gradients.reduce((most, one) => {
   return value === null || value === undefined || (most !== null && value <= most) ? most : value;
 }, null);
 
-function row(values, words = 0) {
+function row(values) {
   const line = document.createElement('tr');
-  values.forEach((value, column) => {
-    const cell = line.insertCell();
-    cell.textContent = known(value);
-    if (column < words) cell.className = 'word';
-  });
+  for (const value of values) line.insertCell().textContent = known(value);
   return line;
 }
 
@@ -123,8 +119,12 @@ document.addEventListener('keydown', (event) => {
   if (event.key === 'ArrowLeft') choose(chosen - 1);
   if (event.key === 'ArrowRight') choose(chosen + 1);
 });
-const asked = Number(location.hash.slice(1));
-choose(asked > 0 ? indexOf(asked) : updates.length - 1);
+function follow() {
+  const asked = Number(location.hash.slice(1));
+  choose(asked > 0 ? indexOf(asked) : updates.length - 1);
+}
+addEventListener('hashchange', follow);
+follow();
 )";
 
 }  // namespace starling::replay

@@ -59,7 +59,7 @@ Records WithoutActor::Rewrite(const JournalRecord& record) {
   if (killed_) {
     if (update != nullptr) return ChangedUpdate(*update);
     if (SlotOf(record) != slot_) return Changed(record);
-    // Held by the learner of the run.
+    // It enters updates of the run, whose step is checked.
     if (std::holds_alternative<learner::ArrivalRecord>(record)) Follow(record);
     if (std::holds_alternative<learner::UseRecord>(record)) Follow(record);
     return {};
@@ -131,7 +131,7 @@ Records WithoutActor::Changed(JournalRecord record) {
 }
 
 Records WithoutActor::ChangedUpdate(const learner::UpdateRecord& update) {
-  // 1. The gradients that are left. What the actor had sent before it was killed is.
+  // 1. The gradients that are left. Those of the actor that had arrived before its death stay.
   learner::UpdateRecord changed{.version = version_ + 1}, of_run;
   Step step, step_of_run;
   for (const auto& item : update.items) {

@@ -1,4 +1,4 @@
-// The journal of a run as it would read if one actor had been killed behind a version, and nothing
+// The journal of a run as it would read if one actor had been killed after a version, and nothing
 // else had changed: the other actors' gradients come in the same order, and each is computed on the
 // version that was the newest for it then. Fewer updates, so versions have smaller numbers, steps
 // are fewer, and schedules follow those.
@@ -23,21 +23,21 @@ namespace starling::replay {
 
 class WithoutActor {
  public:
-  // `slot` is killed behind version `after`, which is not before that of `beginning`.
+  // `slot` is killed after version `after`, which is not before that of `beginning`.
   WithoutActor(const Config& config, std::uint32_t slot, std::uint64_t after,
                const Beginning& beginning);
 
   // Returns the records before the first one: the death, if the actor lives at the beginning.
   std::vector<learner::JournalRecord> Begin();
   // Returns what takes the place of the next record of the run: nothing, or it, as it was or
-  // changed; behind version `after` also the death.
+  // changed; after version `after` also the death.
   std::vector<learner::JournalRecord> Rewrite(const learner::JournalRecord& record);
 
   // So far: the branch's version, and the number of the actor's gradients that are left out of
   // updates.
   std::uint64_t version() const { return version_; }
   std::uint64_t left_out() const { return left_out_; }
-  // The run's first version behind `after` whose step is not that of the configuration: the run was
+  // The run's first version after `after` whose step is not that of the configuration: the run was
   // resumed with other settings, and the schedules of the branch are not known. 0: none so far.
   std::uint64_t other_schedule() const { return other_schedule_; }
 

@@ -3,13 +3,13 @@
 #include <gmock/gmock.h>
 
 #include "tests/support/error_of.h"
+#include "tests/tools/replay/paired_run.h"
 
 namespace starling::replay {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 TEST(BisectCondition, ComparesTheReturn) {
   const auto holds = [](const char* text, double value) {
@@ -112,13 +112,69 @@ TEST_F(BisectTest, SaysWhyThereIsNoTurn) {
   returns_ = [](std::uint64_t) { return 8; };
   BisectResult found = Find("return < 5", {0, 1'000}, 32);
   EXPECT_FALSE(found.turn);
-  EXPECT_EQ(found.why_not, "at version 1,000 the return is 8, and return < 5 does not hold");
+  EXPECT_EQ(
+      found.why_not,
+      "at version 1000 the return is 8, and return < 5 must hold there: give another condition or "
+      "--until");
   EXPECT_EQ(found.evaluations, 1);
   evaluated_.clear();
   found = Find("return > 5", {0, 40}, 3);
   EXPECT_FALSE(found.turn);
-  EXPECT_EQ(found.why_not,
-            "return > 5 holds at all of the 5 versions that were evaluated, from 0 on");
+  EXPECT_EQ(
+      found.why_not,
+      "return > 5 holds at all of the 5 versions that were evaluated, from 0 on: give another "
+      "limit or --after");
+}
+
+// ---- the weights of versions, and the whole command
+
+TEST(WeightsOfTest, AreThoseOfTheRun) {
+  PairedRun run;
+  const auto cut = run.CheckpointAt(3, run.Train(3));
+  run.Train(3);
+  run.Flush();
+  for (const bool from_cut : {false, true}) {
+    if (from_cut) learner::WriteCheckpoint(run.checkpoints(), cut);
+    const ReplayedRun replayed = OpenRun(run.dir.path());
+    for (const std::vector<std::uint64_t>& versions :
+         {std::vector<std::uint64_t>{0, 1, 5, 6}, {3, 4}, {4}, {6}}) {
+      const WeightsByVersion weights = WeightsOf(replayed, versions);
+      ASSERT_EQ(weights.size(), versions.size());
+      for (const auto& [version, values] : weights) {
+        EXPECT_EQ(values, version == 0 ? run.net.initial : run.Replay(version).state.weights)
+            << version;
+      }
+    }
+  }
+}
+
+class BisectRunTest : public testing::Test {
+ protected:
+  int Bisect(const char* condition) {
+    ReplayOptions options;
+    options.run_dir = run_.dir.path();
+    options.bisect = condition;
+    options.episodes = 2;
+    return RunCaptured(options, out_, said_);
+  }
+  PairedRun run_;
+  std::string out_, said_;
+};
+
+TEST_F(BisectRunTest, WithoutATurnTheStatusIsOne) {
+  run_.Train(3);
+  run_.Flush();
+  EXPECT_EQ(Bisect("return > 100"), kExitFailed);
+  EXPECT_THAT(out_, HasSubstr("looking for return > 100 from version 0 to 3, 2 episodes each"));
+  EXPECT_THAT(said_, HasSubstr("at version 3 the return is "));
+}
+
+TEST_F(BisectRunTest, WhereTheWeightsDifferTheStatusIsOne) {
+  run_.Train(2);
+  run_.journal->Append(learner::HashRecord{2, 99});
+  run_.Flush();
+  EXPECT_EQ(Bisect("return > 100"), kExitFailed);
+  EXPECT_THAT(said_, HasSubstr("the weights of version 2 are not those that the run had"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/file.h"
+#include "learner/storage/journal_reader.h"
 #include "tests/support/count_in.h"
 #include "tests/support/error_of.h"
 #include "tests/support/html.h"
@@ -85,7 +86,7 @@ TEST_F(TimelineTest, ThePageHoldsEveryNumberAndAsksForNothing) {
   const std::string page = TimelinePage(timeline, "<b>\"x\"", "a < b");
   EXPECT_EQ(HtmlMistake(WithoutScripts(page)), "");
   EXPECT_THAT(page, HasSubstr("<h1>&lt;b&gt;&quot;x&quot;: 4 updates from version 1 to 4</h1>"));
-  EXPECT_THAT(page, HasSubstr("Not all losses and returns are here: a &lt; b"));
+  EXPECT_THAT(page, HasSubstr("Losses and returns are left out: a &lt; b"));
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   EXPECT_THAT(page, Not(HasSubstr("src=")));
   const json data = DataIn(page);
@@ -105,8 +106,6 @@ TEST_F(TimelineTest, ThePageHoldsEveryNumberAndAsksForNothing) {
 TEST_F(TimelineTest, ManyActorsShareRows) {
   JournalledRun run;
   run.BeginTerm();
-  run.now = 1;
-  UpdateDetails details;
   learner::UpdateRecord update{.version = 1, .steps = 1};
   for (std::uint32_t slot = 0; slot < 100; ++slot) {
     run.journal->Append(learner::ArrivalRecord{.slot = slot, .sequence = 1, .samples = 1});
@@ -166,7 +165,7 @@ TEST_F(PageTest, IsOfAPart) {
   ASSERT_EQ(data.size(), 2u);
   EXPECT_EQ(data[0][0], 2);
   EXPECT_EQ(data[0][4][0].size(), 10u);
-  EXPECT_THAT(ErrorOf([&] { Page(3, 3); }), HasSubstr("holds no version after 3 up to 3"));
+  EXPECT_THAT(ErrorOf([&] { Page(3, 3); }), HasSubstr("--after 3 and --until 3 leave no version"));
   EXPECT_THAT(ErrorOf([&] { Page({}, 8); }), HasSubstr("the journal holds no version 8"));
 }
 
@@ -174,11 +173,37 @@ TEST_F(PageTest, OfARunThatCannotBeReplayedLacksTheLosses) {
   run_.dir.Write("config.toml", ToToml(ParseConfig(ToToml(run_.config), "config.toml",
                                                    {"learner.apply=hogwild"})));
   EXPECT_EQ(Page(), kExitDone);
-  EXPECT_THAT(out_, HasSubstr("without losses and returns: "));
+  EXPECT_THAT(out_, HasSubstr("losses and returns are left out: "));
   EXPECT_THAT(out_, HasSubstr("its weights were applied by learner.apply = \"hogwild\""));
-  EXPECT_THAT(ReadFile(run_.dir / "updates.html"),
-              HasSubstr("Not all losses and returns are here"));
+  EXPECT_THAT(ReadFile(run_.dir / "updates.html"), HasSubstr("Losses and returns are left out"));
   EXPECT_EQ(Data()[0][4][0].size(), 7u);
+}
+
+// The journal of versions 1 and 2 is gone; the oldest cut is at version 3.
+TEST(PageOfAPrunedRun, HasLossesFromTheOldestCutOn) {
+  JournalledRun run;
+  run.BeginTerm(0, {}, /*segment_bytes=*/100);
+  run.Join(0), run.Join(1);
+  std::vector<learner::JournalPosition> ends = {{}};
+  for (int i = 0; i < 5; ++i) ends.push_back(run.Train(1)), run.Flush();  // a segment each
+  learner::WriteCheckpoint(run.checkpoints(), run.CheckpointAt(3, ends[3]));
+  for (const auto& segment : learner::ListSegments(run.dir / "journal")) {
+    if (segment.segment < ends[2].segment) std::filesystem::remove(segment.path);
+  }
+  ReplayOptions options;
+  options.run_dir = run.dir.path();
+  options.page = true;
+  options.after = 1;
+  std::string out, said;
+  EXPECT_EQ(RunCaptured(options, out, said), kExitDone) << said;
+  EXPECT_THAT(out, HasSubstr("up to version 3, as the journal before the first of them is gone"));
+  const std::string page = ReadFile(run.dir / "updates.html");
+  const std::string begin = "id=\"data\">";
+  const std::size_t at = page.find(begin) + begin.size();
+  const json data = json::parse(page.substr(at, page.find("</script>", at) - at));
+  ASSERT_EQ(data.size(), 4u);
+  EXPECT_EQ(data[1][4][0].size(), 7u);
+  EXPECT_EQ(data[2][4][0].size(), 10u);
 }
 
 TEST_F(PageTest, WhereTheWeightsDifferLossesEndAndTheStatusSaysSo) {

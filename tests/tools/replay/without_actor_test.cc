@@ -4,11 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "learner/storage/journal_reader.h"
-#include "results/run_dir.h"
-#include "results/summary.h"
-#include "tests/support/error_of.h"
-#include "tests/tools/replay/journalled_run.h"
-#include "tools/replay/replay.h"
+#include "tests/tools/replay/paired_run.h"
 
 namespace starling::replay {
 namespace {
@@ -19,7 +15,6 @@ using learner::GrantRecord;
 using learner::JournalRecord;
 using learner::UpdateRecord;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 std::vector<JournalRecord> RecordsOf(const std::filesystem::path& run_dir) {
@@ -39,30 +34,6 @@ std::vector<JournalRecord> Rewritten(const Config& config, std::uint32_t slot, s
   return all;
 }
 
-// Two actors at bound 0. From version `last` on actor 0 is alone.
-const std::vector<std::string> kRates = {"optimizer.lr=0.05", "optimizer.lr_schedule=constant"};
-struct PairedRun : JournalledRun {
-  PairedRun() : JournalledRun(kRates) {
-    BeginTerm();
-    Join(0), Join(1);
-  }
-  void TrainAlone(int versions) {
-    for (int i = 0; i < versions; ++i) {
-      steps += kSamples;
-      Arrive(0);
-      ++now;
-      journal->Append(
-          UpdateRecord{.version = now,
-                       .steps = steps,
-                       .lr = 0.05,
-                       .scale = 1,
-                       .entropy = learner::EntropyCoef(config.loss, config.run.steps, steps),
-                       .items = std::exchange(held, {})});
-    }
-  }
-  std::uint64_t steps = 0;
-};
-
 TEST(WithoutActorTest, ARunInWhichItHasNoPartStaysAsItIs) {
   PairedRun run;
   run.Train(4);
@@ -72,7 +43,7 @@ TEST(WithoutActorTest, ARunInWhichItHasNoPartStaysAsItIs) {
   EXPECT_EQ(Rewritten(run.config, 1, 4, records).size(), records.size() + 1) << "the death";
 }
 
-// The branch of PairedRun::Train(6) without actor 1 is the run in which it died behind version 2.
+// The branch of PairedRun::Train(6) without actor 1 is the run in which it died after version 2.
 TEST(WithoutActorTest, ABranchIsTheRunInWhichTheActorDied) {
   PairedRun run;
   run.Train(6);
@@ -192,7 +163,7 @@ TEST_F(WithoutTest, WhatIsHeldWhenItDiesIsStillApplied) {
   ASSERT_EQ(updates.size(), 3u);
   EXPECT_EQ(updates[2].items[0].slot, 1u);
   EXPECT_THAT(Left<DeathRecord>(1, 2), ElementsAre(DeathRecord{1, kLife}));
-  EXPECT_EQ(Left<UpdateRecord>(1, 1).size(), 2u) << "a gradient that arrives behind the death";
+  EXPECT_EQ(Left<UpdateRecord>(1, 1).size(), 2u) << "a gradient that arrives after the death";
 }
 
 TEST_F(WithoutTest, ItDoesNotComeBack) {
@@ -216,9 +187,12 @@ TEST_F(WithoutTest, ALaterTermGoesOnAtTheBranchsVersion) {
   Arrive(1, 2), Update({Last(1)});
   Arrive(2, 3);  // held when the learner was killed
   Add(learner::TermRecord{.term = 2, .version = 3, .steps = 30});
+  Add(learner::EntropyRecord{.entropy = 1});
   const auto terms = Left<learner::TermRecord>(1, 0);
   ASSERT_EQ(terms.size(), 2u);
   EXPECT_EQ(terms[1], (learner::TermRecord{.term = 2, .version = 1, .steps = 10}));
+  EXPECT_EQ(Left<learner::EntropyRecord>(1, 0).at(0).entropy,
+            learner::EntropyCoef(config_.loss, config_.run.steps, 10));
 }
 
 // Four gradients of an unroll of 40 samples: its steps come with the first that is held.
@@ -231,166 +205,26 @@ class WithoutReuseTest : public WithoutTest {
                            .incarnation = kLife,
                            .sequence = sequences_[slot] + 1,
                            .use = use,
-                           .played = 0});
+                           .played = played_});
     Arrive(slot, base, outcome);
     if (outcome == 0) Update({Last(slot)});
   }
+  std::uint64_t played_ = 0;
 };
 
 TEST_F(WithoutReuseTest, StepsComeWithTheFirstGradientOfAnUnrollThatIsHeld) {
   Use(1, 0, 0);
   Use(0, 0, 1, static_cast<std::uint8_t>(wire::Outcome::kNormTooLarge));
-  Use(0, 1, 1), Use(0, 2, 2), Use(0, 0, 3), Use(0, 1, 4);
+  Use(0, 1, 1), Use(0, 2, 2);
+  played_ = 3;
+  Use(0, 0, 3), Use(0, 1, 4);
   std::vector<std::uint64_t> steps;
   for (const UpdateRecord& update : Left<UpdateRecord>(1, 0)) steps.push_back(update.steps);
   EXPECT_THAT(steps, ElementsAre(40, 40, 80, 80));
-  EXPECT_EQ(Left<learner::UseRecord>(1, 0).size(), 5u);
-}
-
-// ---- the whole command
-
-class BranchTest : public testing::Test {
- protected:
-  BranchTest() {
-    run_.Train(6);
-    learner::WriteCheckpoint(run_.checkpoints(), run_.CheckpointAt(6, run_.journal->position()));
-  }
-  int Branch(std::uint32_t slot, std::optional<std::uint64_t> after = {},
-             std::optional<std::uint64_t> until = {}) {
-    ReplayOptions options;
-    options.run_dir = run_.dir.path();
-    options.without_actor = slot;
-    options.after = after;
-    options.until = until;
-    options.branch_dir = out_ / "branch";
-    return Run(options);
-  }
-  int Run(const ReplayOptions& options) {
-    std::string errors;
-    return RunCaptured(options, said_, errors);
-  }
-  learner::Checkpoint AtEnd() const {
-    return *learner::LastGood(out_ / "branch" / "checkpoints").checkpoint;
-  }
-
-  PairedRun run_;
-  const TempDir out_;
-  std::string said_;
-};
-
-TEST_F(BranchTest, IsARunThatCanBeReplayed) {
-  ASSERT_EQ(Branch(1, 2), kExitDone);
-  EXPECT_THAT(said_, HasSubstr("without actor 1 behind version 2"));
-  EXPECT_THAT(said_, HasSubstr("It is another run from there on, not what would have happened"));
-  EXPECT_THAT(said_, HasSubstr("left out: 4 gradients"));
-  EXPECT_EQ(AtEnd().version, 6u);
-  EXPECT_EQ(AtEnd().steps, 80u);
-  PairedRun expected;
-  expected.Train(2);
-  expected.Die(1);
-  expected.steps = 40;
-  expected.TrainAlone(4);
-  EXPECT_EQ(AtEnd().weights, expected.Replay(6).state.weights);
-
-  EXPECT_TRUE(results::IsSimulated(out_ / "branch"));
-  const auto summary = results::ReadSummary(out_ / "branch");
-  ASSERT_TRUE(summary);
-  EXPECT_EQ(summary->training.steps, 80u);
-  EXPECT_EQ(summary->training.gradients.applied, 8u);
-  ReplayOptions again;
-  again.run_dir = out_ / "branch";
-  EXPECT_EQ(Run(again), kExitDone);
-  EXPECT_THAT(said_, HasSubstr("bit for bit"));
-}
-
-TEST_F(BranchTest, BeginsAtTheNearestCut) {
-  ASSERT_EQ(Branch(1, 4), kExitDone);
-  const std::vector<float> from_zero = AtEnd().weights;
-  std::filesystem::remove_all(out_ / "branch");
-  PairedRun same;
-  learner::WriteCheckpoint(run_.checkpoints(), same.CheckpointAt(3, same.Train(3)));
-  for (const std::uint64_t after : {4u, 3u}) {
-    ASSERT_EQ(Branch(1, after), kExitDone);
-    EXPECT_TRUE(
-        std::filesystem::exists(out_ / "branch" / "checkpoints" / learner::CheckpointName(1, 3)));
-    EXPECT_EQ(AtEnd().weights == from_zero, after == 4);
-    ReplayOptions again;
-    again.run_dir = out_ / "branch";
-    EXPECT_EQ(Run(again), kExitDone) << after;
-    std::filesystem::remove_all(out_ / "branch");
-  }
-}
-
-TEST_F(BranchTest, EndsWhereItIsTold) {
-  ASSERT_EQ(Branch(0, 1, 3), kExitDone);
-  EXPECT_EQ(AtEnd().version, 3u);
-  EXPECT_EQ(AtEnd().steps, 40u);
-}
-
-TEST_F(BranchTest, AnActorWithoutGradientsIsRefusedBeforeAnythingIsWritten) {
-  EXPECT_EQ(ErrorOf([&] { Branch(5, 2); }),
-            "--without-actor 5: no update holds a gradient of this actor that came behind version "
-            "2");
-  EXPECT_FALSE(std::filesystem::exists(out_ / "branch"));
-  EXPECT_THAT(ErrorOf([&] { Branch(1, 6); }), HasSubstr("holds no version after 6 up to 6"));
-  EXPECT_THAT(ErrorOf([&] { Branch(1, 9); }), HasSubstr("the journal holds no version 9"));
-}
-
-// ---- branches whose first updates, or all, are of the actor
-
-// Three updates of actor 1 alone, then one of actor 0, over and over.
-class LonelyTest : public BranchTest {
- protected:
-  LonelyTest() {
-    for (int i = 0; i < 2; ++i) {
-      for (const std::uint32_t slot : {1u, 1u, 1u, 0u}) UpdateOf(slot);
-    }
-    learner::WriteCheckpoint(run_.checkpoints(), run_.CheckpointAt(14, run_.journal->position()));
-  }
-  void UpdateOf(std::uint32_t slot) {
-    run_.steps = std::max<std::uint64_t>(run_.steps, 120) + JournalledRun::kSamples;
-    run_.Arrive(slot);
-    ++run_.now;
-    run_.journal->Append(UpdateRecord{
-        .version = run_.now,
-        .steps = run_.steps,
-        .lr = 0.05,
-        .scale = 1,
-        .entropy = learner::EntropyCoef(run_.config.loss, run_.config.run.steps, run_.steps),
-        .items = std::exchange(run_.held, {})});
-  }
-};
-
-TEST_F(LonelyTest, WhatComesFirstIsLeftOut) {
-  ASSERT_EQ(Branch(1, 6), kExitDone) << said_;
-  EXPECT_EQ(AtEnd().version, 8u);
-  EXPECT_EQ(results::ReadSummary(out_ / "branch")->training.steps, 140u);
-  EXPECT_THAT(said_, testing::ContainsRegex("the run +14 +200 .*\nthe branch +8 +140 "));
-}
-
-TEST_F(LonelyTest, WhereNothingWouldBeLeftNothingIsWritten) {
-  EXPECT_THAT(ErrorOf([&] { Branch(1, 6, 9); }),
-              HasSubstr("every update behind version 6 is of this actor alone"));
-  EXPECT_FALSE(std::filesystem::exists(out_ / "branch"));
-}
-
-TEST_F(BranchTest, OfARunThatWasResumedWithAnotherScheduleIsRefused) {
-  run_.dir.Write("config.toml",
-                 ToToml(ParseConfig(ToToml(run_.config), "config.toml", {"run.steps=400"})));
-  EXPECT_THAT(ErrorOf([&] { Branch(1, 2); }),
-              HasSubstr("the step of version 3 is not that of config.toml"));
-}
-
-TEST_F(BranchTest, EndsAtAGapAndIsRefusedBehindIt) {
-  run_.journal->Append(learner::GapRecord{});
-  run_.BeginTerm(9, run_.journal->position());
-  run_.Join(0), run_.Join(1), run_.Train(2);
-  run_.Flush();
-  ASSERT_EQ(Branch(1, 4), kExitDone) << said_;
-  EXPECT_EQ(AtEnd().version, 6u);
-  EXPECT_THAT(said_, HasSubstr("the journal has a gap behind version 6: both end there"));
-  EXPECT_THAT(ErrorOf([&] { Branch(1, 9); }),
-              HasSubstr("the journal has a gap behind version 6, before version 9"));
+  const auto uses = Left<learner::UseRecord>(1, 0);
+  ASSERT_EQ(uses.size(), 5u);
+  EXPECT_EQ(uses[2].played, 0u);
+  EXPECT_EQ(uses[4].played, 2u) << "version 3 of the run";
 }
 
 }  // namespace
