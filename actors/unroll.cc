@@ -104,7 +104,10 @@ void Rollout::Finish(int t, int group) {
 // A time limit ends an episode although the game could go on. The value of its final state is added
 // to the last reward; then it is an end like any other (Pardo et al. 2018).
 void Rollout::ForwardFinals(int t, int group) {
+  // The other rows say nothing, and must not be those of an earlier step: how the net computes may
+  // depend on all of them, and a restored rollout would round otherwise.
   const net::Block spare = BlockOf(unroll_ + 1, group);  // rows that are no samples
+  Clear(memory_, Rows(spare));
   for (const envs::Truncated& end : groups_[Index(group)]->truncated()) {
     const std::size_t size = end.observation.size();
     Write<float>(memory_, Rows(spare).subspan(Index(end.env) * size, size), end.observation);

@@ -83,7 +83,7 @@ class Search {
     return condition_.HoldsFor(value);
   }
 
-  // Moves the range behind the last version of the pass at which the condition does not hold.
+  // Moves the range to the last version of the pass at which the condition does not hold.
   // Returns false if there is none.
   bool FindStart() {
     for (auto kept = std::next(weights_.rbegin()); kept != weights_.rend(); ++kept) {
@@ -150,7 +150,8 @@ Condition ParseCondition(const std::string& text) {
         fmt::format("--bisect \"{}\" is no condition: write \"return < 5\", or with <=, > or >=",
                     Escaped(text)));
   }
-  return {.below = how[0] == '<', .or_equal = how.size() == 2, .limit = limit, .text = text};
+  return {
+      .below = how[0] == '<', .or_equal = how.size() == 2, .limit = limit, .text = Escaped(text)};
 }
 
 BisectResult Bisect(const Condition& condition, VersionRange range, std::size_t keep,
@@ -211,14 +212,14 @@ int RunBisect(const ReplayOptions& options) {
     return Fail(error.what());
   }
   if (!result.turn) return Fail(result.why_not);
-  // 3. The update behind the turn.
+  // 3. The update that made it.
   const Turn& turn = *result.turn;
   std::printf("%s from version %s on: %.4g there, %.4g before (%s, %s)\n\n%s",
               condition.text.c_str(), std::to_string(turn.version).c_str(), turn.after, turn.before,
               Plural(static_cast<std::size_t>(result.passes), "replay").c_str(),
               Plural(static_cast<std::size_t>(result.evaluations), "evaluation").c_str(),
               ToText(FindUpdate(run.dir, turn.version)).c_str());
-  return kExitDone;
+  return Answered(run.journal, options);
 }
 
 }  // namespace starling::replay

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -29,6 +28,16 @@ namespace starling::replay {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Throws UserError if the branch would lie in the run.
+void CheckDir(const ReplayOptions& options, const ReplayedRun& run) {
+  if (options.branch_dir.empty()) return;
+  const fs::path dir = fs::weakly_canonical(fs::absolute(options.branch_dir));
+  const fs::path inside = dir.lexically_relative(fs::weakly_canonical(fs::absolute(run.dir)));
+  if (inside.empty() || *inside.begin() == "..") return;
+  throw UserError(fmt::format("--run-dir {}: lies in the run itself; choose another",
+                              options.branch_dir.string()));
+}
 
 // The directory of the branch, with the mark and the configuration of one.
 Config MakeDir(const ReplayOptions& options, const ReplayedRun& run) {
@@ -58,16 +67,6 @@ double SecondsAt(const std::vector<results::MetricPoint>& metrics, std::uint64_t
     before = point;
   }
   return before.seconds;
-}
-
-// The return of the run at the line of metrics.jsonl that is nearest to `steps`.
-std::optional<double> ReturnAt(const std::vector<results::MetricPoint>& metrics,
-                               std::uint64_t steps) {
-  const auto distance = [&](const results::MetricPoint& point) {
-    return std::abs(point.steps - static_cast<double>(steps));
-  };
-  const auto nearest = std::ranges::min_element(metrics, {}, distance);
-  return nearest == metrics.end() ? std::nullopt : nearest->mean_return;
 }
 
 // The training of a branch, from its journal.
@@ -117,13 +116,12 @@ Trained Train(const ReplayedRun& branch, const BranchPlan& plan, const std::vect
   return trained;
 }
 
-// The branch beside the run.
+// The branch beside the run. `return_of_run`: NaN if no episode ended.
 void Print(const ReplayedRun& run, const BranchPlan& plan, const fs::path& dir,
-           const learner::RunStatus& status, std::optional<double> return_of_run) {
-  const auto row = [](const char* who, std::uint64_t updates, std::uint64_t steps,
-                      const std::optional<double>& mean) {
+           const learner::RunStatus& status, double return_of_run) {
+  const auto row = [](const char* who, std::uint64_t updates, std::uint64_t steps, double mean) {
     return fmt::format("{:<10} {:>9} {:>13}   {}\n", who, Grouped(updates), Grouped(steps),
-                       mean ? fmt::format("{:.4g}", *mean) : "–");
+                       std::isfinite(mean) ? fmt::format("{:.4g}", mean) : "–");
   };
   const std::string text = fmt::format(
       "{}: {} without actor {} after version {}\n"
@@ -133,7 +131,7 @@ void Print(const ReplayedRun& run, const BranchPlan& plan, const fs::path& dir,
       dir.string(), run.dir.string(), plan.slot, plan.after, "", "updates", "steps",
       learner::Counters::kEpisodeWindow,
       row("the run", plan.version_of_run, plan.steps_of_run, return_of_run),
-      row("the branch", status.version, status.steps, status.mean_return),
+      row("the branch", status.version, status.steps, status.mean_return.value_or(NAN)),
       Plural(plan.left_out, "gradient"));
   std::printf("%s", text.c_str());
 }
@@ -141,18 +139,21 @@ void Print(const ReplayedRun& run, const BranchPlan& plan, const fs::path& dir,
 }  // namespace
 
 int RunBranch(const ReplayOptions& options) {
-  // 1. What it will be.
+  // 1. What it will be. The run itself must come out as it was: the branch has no hashes of its own
+  //    that would tell of another program, plug-in or configuration.
   const ReplayedRun run = OpenRun(options.run_dir);
   const VersionRange range = RangeOf(run.dir, run.journal, options.after, options.until);
   const BranchPlan plan = PlanBranch(run, range, *options.without_actor);
+  CheckDir(options, run);
+  ReplayedPart whole(run, plan.beginning);
+  if (!whole.Until(plan.version_of_run) && !whole.replayer().hole()) return Fail(whole.Error());
   // 2. A run directory, with its journal; then its weights.
   const Config config = MakeDir(options, run);
   const fs::path dir = config.run.dir;
-  const auto metrics = results::LoadRun(run.dir).metrics;
   Trained trained;
   try {
     const std::vector<Moment> moments = WriteBranchJournal(run, plan, config, dir);
-    trained = Train(OpenRun(dir), plan, moments, metrics);
+    trained = Train(OpenRun(dir), plan, moments, results::LoadRun(run.dir).metrics);
   } catch (const std::exception& error) {
     trained.error = error.what();
   }
@@ -162,13 +163,13 @@ int RunBranch(const ReplayOptions& options) {
   const std::string problem = results::WriteSummary(dir, summary);
   if (!trained.error.empty()) return Fail(trained.error);
   if (!problem.empty()) return Fail("no summary: " + problem);
-  Print(run, plan, dir, trained.status, ReturnAt(metrics, plan.steps_of_run));
+  Print(run, plan, dir, trained.status, whole.replayer().counters().mean_return());
   if (plan.version_of_run < range.last) {
     const std::string gap = fmt::format("the journal has a gap after version {}: both end there\n",
                                         plan.version_of_run);
     std::printf("%s", gap.c_str());
   }
-  return kExitDone;
+  return Answered(run.journal, options);
 }
 
 }  // namespace starling::replay

@@ -61,6 +61,10 @@ VersionRange RangeOf(const std::filesystem::path& run_dir, const JournalSummary&
   return range;
 }
 
+int Answered(const JournalSummary& journal, const ReplayOptions& options) {
+  return journal.damaged && !options.until ? kExitFailed : kExitDone;
+}
+
 int Fail(const std::string& sentence) {
   std::fprintf(stderr, "starling: %s\n", sentence.c_str());
   return kExitFailed;

@@ -14,6 +14,7 @@
 #include "monitor/console.h"
 #include "net/parameters.h"
 #include "tools/replay/beginning.h"
+#include "tools/replay/replay.h"
 #include "tools/replay/replayer.h"
 #include "tools/replay/run_journal.h"
 
@@ -44,6 +45,8 @@ struct VersionRange {
 VersionRange RangeOf(const std::filesystem::path& run_dir, const JournalSummary& journal,
                      std::optional<std::uint64_t> after, std::optional<std::uint64_t> until);
 
+// Returns kExitDone, or kExitFailed if the journal is damaged and the question was about all of it.
+int Answered(const JournalSummary& journal, const ReplayOptions& options);
 // Prints one sentence to standard error. Returns kExitFailed.
 int Fail(const std::string& sentence);
 

@@ -140,8 +140,8 @@ int RunPage(const ReplayOptions& options) {
   ConfigOfRun(options.run_dir);  // throws if this is no run
   const std::filesystem::path path = options.run_dir / "updates.html";
   CheckWritable("--page", path);
-  const VersionRange range =
-      RangeOf(options.run_dir, ScanJournal(options.run_dir), options.after, options.until);
+  const JournalSummary journal = ScanJournal(options.run_dir);
+  const VersionRange range = RangeOf(options.run_dir, journal, options.after, options.until);
   Timeline timeline(options.run_dir, range);
   // 2. What a replay adds, as far as the run can be replayed.
   std::string problem;
@@ -164,7 +164,7 @@ int RunPage(const ReplayOptions& options) {
               Plural(timeline.updates().size(), "update").c_str(), page.size());
   if (differs) return Fail(problem);
   if (!problem.empty()) std::printf("losses and returns are left out: %s\n", problem.c_str());
-  return kExitDone;
+  return Answered(journal, options);
 }
 
 }  // namespace starling::replay

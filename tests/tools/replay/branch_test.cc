@@ -1,8 +1,11 @@
 // `starling replay --without-actor`: the run that it leaves, against runs written by hand.
 #include "tools/replay/branch.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "core/file.h"
+#include "learner/apply/applier.h"
 #include "results/run_dir.h"
 #include "results/run_record.h"
 #include "results/summary.h"
@@ -31,17 +34,14 @@ class BranchTest : public testing::Test {
     options.branch_dir = out_ / "branch";
     return Run(options);
   }
-  int Run(const ReplayOptions& options) {
-    std::string errors;
-    return RunCaptured(options, said_, errors);
-  }
+  int Run(const ReplayOptions& options) { return RunCaptured(options, said_, errors_); }
   learner::Checkpoint AtEnd() const {
     return *learner::LastGood(out_ / "branch" / "checkpoints").checkpoint;
   }
 
   PairedRun run_;
   const TempDir out_;
-  std::string said_;
+  std::string said_, errors_;
 };
 
 TEST_F(BranchTest, IsARunThatCanBeReplayed) {
@@ -162,13 +162,51 @@ TEST_F(BranchTest, OfARunThatWasResumedForMoreStepsUnderConstantRates) {
   EXPECT_EQ(Run(options), kExitDone) << said_;
 }
 
-// The moments of metrics.jsonl: times are the run's, returns of both are compared.
+// The gradients of the run tell of another discount; those of a branch have nothing to tell.
+TEST_F(BranchTest, OfARunThatComesOutOtherwiseThereIsNone) {
+  PairedRun run;
+  const auto end = run.Train(4);
+  learner::WriteCheckpoint(run.checkpoints(), run.CheckpointAt(4, end));
+  run.journal->Append(learner::HashRecord{4, learner::HashWeights(run.Replay(4).state.weights)});
+  run.Flush();
+  run.dir.Write("config.toml",
+                ToToml(ParseConfig(ToToml(run.config), "config.toml", {"loss.gamma=0.5"})));
+  ReplayOptions options;
+  options.run_dir = run.dir.path();
+  options.without_actor = 1;
+  options.branch_dir = out_ / "branch";
+  EXPECT_EQ(Run(options), kExitFailed);
+  EXPECT_THAT(errors_, HasSubstr("the weights of version 4 are not those that the run had"));
+  EXPECT_FALSE(std::filesystem::exists(out_ / "branch"));
+}
+
+TEST_F(BranchTest, OfADamagedJournalIsKnownAsFarAsThatCanBeRead) {
+  const std::filesystem::path segment = run_.dir / "journal" / "t0001-s000000";
+  std::string bytes = ReadFile(segment);
+  bytes[bytes.size() - 20] ^= 1;
+  WriteFileAtomically(segment, bytes);
+  EXPECT_EQ(Branch(1, 2), kExitFailed);
+  EXPECT_THAT(said_, testing::ContainsRegex("the run +5 "));
+  std::filesystem::remove_all(out_ / "branch");
+  EXPECT_EQ(Branch(1, 2, 4), kExitDone);
+}
+
+TEST_F(BranchTest, DoesNotLieInItsRun) {
+  ReplayOptions options;
+  options.run_dir = run_.dir.path();
+  options.without_actor = 1;
+  options.branch_dir = run_.dir / "branch";
+  EXPECT_THAT(ErrorOf([&] { Run(options); }), HasSubstr("lies in the run itself"));
+}
+
 TEST_F(BranchTest, HasTheTimesOfTheRun) {
   run_.dir.Write("metrics.jsonl",
                  "{\"steps\": 20, \"seconds\": 1, \"mean_return\": 3}\n"
                  "{\"steps\": 100, \"seconds\": 9, \"mean_return\": 6.5}\n");
   ASSERT_EQ(Branch(1, 2), kExitDone);
-  EXPECT_THAT(said_, testing::ContainsRegex("the run +6 +120   6.5\n"));
+  const auto counters = learner::Counters::Restore(run_.Replay(6).counters);
+  EXPECT_THAT(said_, testing::ContainsRegex(
+                         fmt::format("the run +6 +120   {:.4g}\n", counters.mean_return())));
   std::vector<double> seconds, steps;
   for (const auto& point : results::LoadRun(out_ / "branch").metrics) {
     seconds.push_back(point.seconds);
