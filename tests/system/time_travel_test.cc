@@ -45,27 +45,37 @@ Strings Turncoats(std::uint64_t steps) {
           fmt::format("run.steps={}", steps)};
 }
 
-// Returns the version at which the first actor had played more than kTurn steps.
-std::uint64_t VersionOfTheTurn(const std::filesystem::path& run_dir) {
+// The versions at which the first and the last actor had played more than kTurn steps.
+struct Turns {
+  std::uint64_t first = 0, last = 0;
+};
+Turns TurnsOf(const std::filesystem::path& run_dir) {
   learner::JournalReader journal(run_dir / "journal");
   std::map<std::uint32_t, std::uint64_t> played;
+  Turns turns;
   std::uint64_t version = 0;
   while (const auto record = journal.Next()) {
-    if (const auto* arrival = std::get_if<learner::ArrivalRecord>(&*record)) {
-      if ((played[arrival->slot] += kUnroll) > kTurn) return version;
-    } else if (const auto* update = std::get_if<learner::UpdateRecord>(&*record)) {
+    if (const auto* update = std::get_if<learner::UpdateRecord>(&*record)) {
       version = update->version;
     }
+    const auto* arrival = std::get_if<learner::ArrivalRecord>(&*record);
+    if (arrival == nullptr) continue;
+    std::uint64_t& steps = played[arrival->slot];
+    if (steps <= kTurn && steps + kUnroll > kTurn) {
+      if (turns.first == 0) turns.first = version;
+      turns.last = version;
+    }
+    steps += kUnroll;
   }
-  return version;
+  return turns;
 }
 
-// 30,000 updates. The policy turns round behind its rewards: to a fresh env, which has not turned,
+// 30,000 updates. The policy turns round after its rewards: to a fresh env, which has not turned,
 // it is the worst that there is.
 TEST_F(TimeTravelTest, BisectFindsTheUpdateAfterWhichTheEvaluationFell) {
   ASSERT_EQ(Train(Turncoats(300'000)), 0) << said_;
-  const std::uint64_t turn = VersionOfTheTurn(run());
-  ASSERT_GT(turn, 1'000u);
+  const Turns turn = TurnsOf(run());
+  ASSERT_GT(turn.first, 1'000u);
   const std::string out = Replay({"--bisect", "return < 5"});
   std::smatch found;
   const std::regex result(
@@ -75,13 +85,13 @@ TEST_F(TimeTravelTest, BisectFindsTheUpdateAfterWhichTheEvaluationFell) {
   EXPECT_LT(std::stod(found[1]), 5);
   EXPECT_GE(std::stod(found[2]), 5);
   EXPECT_LE(std::stoi(found[3]), 3);
-  EXPECT_GT(std::stoull(found[4]), turn);
-  EXPECT_LT(std::stoull(found[4]), turn + 4'000);
+  EXPECT_GT(std::stoull(found[4]), turn.first);
+  EXPECT_LT(std::stoull(found[4]), turn.last + 4'000);
 
   // Of the part before the turn there is nothing to find.
   const Strings before = {"--bisect", "return < 5",
-                          "--after",  fmt::format("{}", turn / 2),
-                          "--until",  fmt::format("{}", turn)};
+                          "--after",  fmt::format("{}", turn.first / 2),
+                          "--until",  fmt::format("{}", turn.first)};
   Replay(before, 1);
   EXPECT_THAT(said_, ContainsRegex("at version [0-9]+ the return is [78][0-9.]*, and return < 5 "
                                    "must hold there"));

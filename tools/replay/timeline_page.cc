@@ -19,7 +19,6 @@
 namespace starling::replay {
 namespace {
 
-using monitor::Cell;
 using monitor::HtmlEscaped;
 using Gradient = UpdateDetails::Gradient;
 
