@@ -141,7 +141,7 @@ TEST_F(RunJournalTest, AnUpdateIsTheMeanOfItsGradients) {
   const std::string text = ToText(update);
   EXPECT_THAT(text,
               HasSubstr("version 2: 2 gradients, 320 steps after it, learning rate 0.25, step "
-                        "scaled by 0.5, entropy 0.01\n"));
+                        "scaled by 0.5, entropy coefficient 0.01\n"));
   EXPECT_THAT(text,
               HasSubstr("     4    1.2            2            0          1        40   0.2500"));
 }
