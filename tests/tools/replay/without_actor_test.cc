@@ -166,6 +166,14 @@ TEST_F(WithoutTest, WhatIsHeldWhenItDiesIsStillApplied) {
   EXPECT_EQ(Left<UpdateRecord>(1, 1).size(), 2u) << "a gradient that arrives after the death";
 }
 
+// Those of the weights that the branch has in common with the run.
+TEST_F(WithoutTest, HashesStayUpToTheDeath) {
+  Arrive(0, 0), Update({Last(0)});
+  Arrive(1, 1), Arrive(0, 1), Update({Last(0), Last(1)});
+  Add(learner::HashRecord{1, 8}), Add(learner::HashRecord{2, 9});
+  EXPECT_THAT(Left<learner::HashRecord>(1, 1), ElementsAre(learner::HashRecord{1, 8}));
+}
+
 TEST_F(WithoutTest, ItDoesNotComeBack) {
   Arrive(0, 0), Update({Last(0)});
   Add(learner::TermRecord{.term = 2, .version = 1, .steps = 10});
