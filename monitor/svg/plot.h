@@ -71,8 +71,8 @@ struct Plot {
   std::string if_empty{};  // text instead of a plot without samples
   Extents shown{};         // the axes show at least this (ShareScale)
 };
-// The drawing tells a script where it lies: the x axis from data-low at pixel data-left to data-high
-// at data-right, all between data-top and data-bottom. So does DrawStrips.
+// The <svg> has attributes for scripts: data-left, data-right, data-top and data-bottom are the
+// edges in pixels of its viewBox, data-low and data-high the x values at left and right.
 std::string DrawPlot(const Plot& plot);
 
 // How much happened in each row at each place along the x axis, as cells of a colour that is the
@@ -83,6 +83,7 @@ struct Strips {
   std::vector<std::string> rows{};            // their names, the lowest last
   std::vector<std::vector<double>> shares{};  // of each row, 0 to 1
 };
+// The <svg> has the attributes of DrawPlot's.
 std::string DrawStrips(const Strips& strips);
 
 // Gives all plots the same axes.

@@ -197,7 +197,7 @@ INSTANTIATE_TEST_SUITE_P(
         Saving{"Bf16", {"net.precision=bf16", "net.hidden=[160]"}},
         Saving{"Plugin",
                {std::string("env.name=plugin:") + STARLING_GLIDER, "env.sticky_actions=0.3"}},
-        // Single envs are truncated: what the net is given for the others must not matter.
+        // Some envs are truncated in a step, others are not: only their rows of final states count.
         Saving{"Truncated",
                {std::string("env.name=plugin:") + STARLING_DOORS, "net.kind=mlp", "net.hidden=[64]",
                 "actors.envs_per_actor=8", "actors.unroll=3"}},

@@ -105,11 +105,7 @@ TEST_F(ReplayTest, OfARunWhoseLargeGradientsWereRefused) {
 TEST_F(ReplayTest, OfARunWhoseActorAndLearnerWereKilled) {
   auto train = StartTrain({Steps(kEndless), "actors.count=2", "checkpoint.every_steps=8000"});
   ASSERT_TRUE(AwaitCheckpoint(*train));
-  const auto actors = Find("starling-actor");
-  ASSERT_FALSE(actors.empty());
-  ASSERT_EQ(kill(actors[0].pid, SIGKILL), 0);
-  ASSERT_TRUE(KillLearner());
-  ASSERT_TRUE(Eventually([&] { return Checkpoints().back().starts_with("t0002-"); }));
+  ASSERT_TRUE(OutlivesAnActorAndTheLearner());
   EXPECT_EQ(Interrupt(*train)["learner"]["restarted"], 1);
   ExpectTheSameBits();
 }

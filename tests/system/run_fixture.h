@@ -211,6 +211,13 @@ class RunTest : public testing::Test {
     return learner > 0 && kill(learner, SIGKILL) == 0;  // 0 would be all of us
   }
 
+  // kill -9 of an actor, then of the learner. Returns whether the next learner saves.
+  bool OutlivesAnActorAndTheLearner() const {
+    const auto actors = Find("starling-actor");
+    return !actors.empty() && kill(actors[0].pid, SIGKILL) == 0 && KillLearner() &&
+           Eventually([&] { return Checkpoints().back().starts_with("t0002-"); });
+  }
+
   // No process is left, and of the run's named objects only the lock of the runtime directory.
   void ExpectNothingLeft() const {
     for (const Running& process : ProcessesNaming(dir_.path().string())) {

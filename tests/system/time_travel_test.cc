@@ -1,10 +1,11 @@
-// Questions to a run that is over: the update after which it got worse, and what it would be
-// without an actor.
+// What `starling replay` answers about whole runs: the update after which the return fell, a branch
+// without an actor, the page of all updates.
 #include <algorithm>
 #include <map>
 #include <regex>
 
 #include "core/file.h"
+#include "learner/storage/actor_states.h"
 #include "learner/storage/journal_reader.h"
 #include "tests/system/run_fixture.h"
 
@@ -113,15 +114,18 @@ TEST_F(TimeTravelTest, ABranchOfARunWhoseActorAndLearnerWereKilledIsARunOfItsOwn
   auto train = StartTrain({Steps(kEndless), "actors.count=3", "checkpoint.every_steps=8000",
                            "updates.gradients=2", "checkpoint.keep=50"});
   ASSERT_TRUE(AwaitCheckpoint(*train));
-  const auto actors = Find("starling-actor");
-  ASSERT_FALSE(actors.empty());
-  ASSERT_EQ(kill(actors[0].pid, SIGKILL), 0);
-  ASSERT_TRUE(KillLearner());
-  ASSERT_TRUE(Eventually([&] { return Checkpoints().back().starts_with("t0002-"); }));
+  ASSERT_TRUE(OutlivesAnActorAndTheLearner());
   Interrupt(*train);
   const std::filesystem::path branch = run().string() + "-without-1";
-  // From the beginning, and from the first cut after it.
-  const std::string first_cut = Checkpoints().at(1);
+  // From the beginning, and from the first cut after it. On a late machine a checkpoint is none.
+  std::string first_cut;
+  for (const std::string& name : Checkpoints()) {
+    const bool cut =
+        std::filesystem::exists(learner::ActorStatesPath(run() / "checkpoints" / name));
+    if (first_cut.empty() && cut && name != Checkpoints().front()) first_cut = name;
+  }
+  ASSERT_NE(first_cut, "");
+  ASSERT_NE(first_cut, Checkpoints().back());
   const std::string version = first_cut.substr(first_cut.find('v') + 1, 12);
   for (const std::string& after : {std::string("0"), version}) {
     const std::string out = Replay({"--without-actor", "1", "--after", after});

@@ -23,7 +23,7 @@ namespace starling::replay {
 struct Condition {
   bool below = false, or_equal = false;
   double limit = 0;
-  std::string text{};  // as it was given
+  std::string text{};  // as it was given, on one line
 
   bool HoldsFor(double mean_return) const;
 };
@@ -50,9 +50,9 @@ struct BisectResult {
   std::string why_not{};  // one sentence if there is no turn
 };
 
-// Finds a turn in `range`, at whose end the condition must hold. Where the condition holds at both ends, it is the last one that the
-// versions of the first pass show: untrained weights often meet it, too. Each pass keeps the
-// weights of at most `keep` versions between the two ends. REQUIRES: keep >= 1.
+// Finds a turn in `range`. The condition must hold at its end. Where it holds at the beginning as
+// well (untrained weights), the turn is the last one that the versions of the first pass show. Each
+// pass keeps the weights of at most `keep` versions between the two ends. REQUIRES: keep >= 1.
 BisectResult Bisect(const Condition& condition, VersionRange range, std::size_t keep,
                     const BisectSources& sources);
 

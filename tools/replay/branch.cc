@@ -146,6 +146,7 @@ int RunBranch(const ReplayOptions& options) {
   const BranchPlan plan = PlanBranch(run, range, *options.without_actor);
   CheckDir(options, run);
   ReplayedPart whole(run, plan.beginning);
+  // A gap is where both end.
   if (!whole.Until(plan.version_of_run) && !whole.replayer().hole()) return Fail(whole.Error());
   // 2. A run directory, with its journal; then its weights.
   const Config config = MakeDir(options, run);

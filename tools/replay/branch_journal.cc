@@ -22,7 +22,8 @@ using learner::UpdateRecord;
 constexpr std::uint64_t kMoments = 200;
 
 // Rewrites the run's records after the beginning of the branch, up to the run's version `last` or
-// a gap. Calls `take` with what is left of each, and the run's update if it was one, or nullptr.
+// a gap. For each record it calls `take` with those that replace it in the branch, and with the
+// run's update if the record is one, or nullptr.
 template <class Take>
 void Walk(const ReplayedRun& run, const Beginning& beginning, std::uint64_t last,
           WithoutActor& without, Take&& take) {

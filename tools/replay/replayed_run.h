@@ -39,9 +39,9 @@ Beginning NearestBeginning(const ReplayedRun& run, std::uint64_t version);
 struct VersionRange {
   std::uint64_t after = 0, last = 0;
 };
-// `after`, `until`: nullopt: from the oldest cut if the journal's beginning is gone, else from its
-// beginning; to its end. Prints a warning if the journal breaks off. Throws UserError if the journal
-// does not hold them or the range is empty.
+// Without `after` the range begins with the journal, or at the oldest cut if the beginning of the
+// journal is gone; without `until` it ends with the journal. Prints a warning if the journal breaks
+// off. Throws UserError if the journal does not hold these versions, or the range is empty.
 VersionRange RangeOf(const std::filesystem::path& run_dir, const JournalSummary& journal,
                      std::optional<std::uint64_t> after, std::optional<std::uint64_t> until);
 

@@ -83,8 +83,8 @@ std::string Neighbours() {
          monitor::Table(head, "") + "</div>\n";
 }
 
-// Where a replay of the range begins: if it cannot before the range, at the oldest cut within it, and
-// then `problem` says so. Throws as NearestBeginning.
+// Returns the nearest beginning of a replay of the range. If there is none before it, that is the
+// oldest cut within it, and `problem` says which updates it leaves out. Throws as NearestBeginning.
 Beginning BeginningWithin(const ReplayedRun& run, VersionRange range, std::string& problem) {
   try {
     return NearestBeginning(run, range.after);

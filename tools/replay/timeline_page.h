@@ -14,7 +14,7 @@ std::string TimelinePage(const Timeline& timeline, const std::string& title,
                          const std::string& problem);
 
 // Writes RUN/updates.html. Replays the run, as far as it can be, for the losses and returns.
-// Returns the exit status: kExitFailed if the weights differ from the run's, or records are missing.
+// Returns the exit status: kExitFailed if the weights differ from the run's or records are missing.
 // Throws UserError.
 int RunPage(const ReplayOptions& options);
 

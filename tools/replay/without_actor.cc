@@ -59,9 +59,10 @@ Records WithoutActor::Rewrite(const JournalRecord& record) {
   if (killed_) {
     if (update != nullptr) return ChangedUpdate(*update);
     if (SlotOf(record) != slot_) return Changed(record);
-    // It enters updates of the run, whose step is checked.
-    if (std::holds_alternative<learner::ArrivalRecord>(record)) Follow(record);
-    if (std::holds_alternative<learner::UseRecord>(record)) Follow(record);
+    // Its gradients are still needed: to check the step of the run's updates.
+    const bool of_gradient = std::holds_alternative<learner::ArrivalRecord>(record) ||
+                             std::holds_alternative<learner::UseRecord>(record);
+    if (of_gradient) Follow(record);
     return {};
   }
   // Before that it is the run's.

@@ -15,7 +15,6 @@
 namespace starling::replay {
 namespace {
 
-using learner::UpdateRecord;
 using testing::HasSubstr;
 
 class BranchTest : public testing::Test {
@@ -26,12 +25,20 @@ class BranchTest : public testing::Test {
   }
   int Branch(std::uint32_t slot, std::optional<std::uint64_t> after = {},
              std::optional<std::uint64_t> until = {}) {
+    return BranchOf(run_, {.slot = slot, .after = after, .until = until});
+  }
+  struct Part {
+    std::uint32_t slot = 1;
+    std::optional<std::uint64_t> after{}, until{};
+    std::string dir = "branch";
+  };
+  int BranchOf(const PairedRun& run, const Part& part) {
     ReplayOptions options;
-    options.run_dir = run_.dir.path();
-    options.without_actor = slot;
-    options.after = after;
-    options.until = until;
-    options.branch_dir = out_ / "branch";
+    options.run_dir = run.dir.path();
+    options.without_actor = part.slot;
+    options.after = part.after;
+    options.until = part.until;
+    options.branch_dir = out_ / part.dir;
     return Run(options);
   }
   int Run(const ReplayOptions& options) { return RunCaptured(options, said_, errors_); }
@@ -108,22 +115,11 @@ TEST_F(BranchTest, AnActorWithoutGradientsIsRefusedBeforeAnythingIsWritten) {
 class LonelyTest : public BranchTest {
  protected:
   LonelyTest() {
+    run_.steps = 120;
     for (int i = 0; i < 2; ++i) {
-      for (const std::uint32_t slot : {1u, 1u, 1u, 0u}) UpdateOf(slot);
+      for (const std::uint32_t slot : {1u, 1u, 1u, 0u}) run_.UpdateOf(slot);
     }
     learner::WriteCheckpoint(run_.checkpoints(), run_.CheckpointAt(14, run_.journal->position()));
-  }
-  void UpdateOf(std::uint32_t slot) {
-    run_.steps = std::max<std::uint64_t>(run_.steps, 120) + JournalledRun::kSamples;
-    run_.Arrive(slot);
-    ++run_.now;
-    run_.journal->Append(UpdateRecord{
-        .version = run_.now,
-        .steps = run_.steps,
-        .lr = 0.05,
-        .scale = 1,
-        .entropy = learner::EntropyCoef(run_.config.loss, run_.config.run.steps, run_.steps),
-        .items = std::exchange(run_.held, {})});
   }
 };
 
@@ -149,17 +145,12 @@ TEST_F(BranchTest, OfARunThatWasResumedWithAnotherScheduleIsRefused) {
 
 // More steps are no other rule where nothing depends on them.
 TEST_F(BranchTest, OfARunThatWasResumedForMoreStepsUnderConstantRates) {
-  const TempDir out;
   PairedRun run({"loss.entropy_schedule=constant"});
   run.Train(4);
   run.Flush();
   run.dir.Write("config.toml",
                 ToToml(ParseConfig(ToToml(run.config), "config.toml", {"run.steps=400"})));
-  ReplayOptions options;
-  options.run_dir = run.dir.path();
-  options.without_actor = 1;
-  options.branch_dir = out / "branch";
-  EXPECT_EQ(Run(options), kExitDone) << said_;
+  EXPECT_EQ(BranchOf(run, {}), kExitDone) << errors_;
 }
 
 // The gradients of the run tell of another discount; those of a branch have nothing to tell.
@@ -171,11 +162,7 @@ TEST_F(BranchTest, OfARunThatComesOutOtherwiseThereIsNone) {
   run.Flush();
   run.dir.Write("config.toml",
                 ToToml(ParseConfig(ToToml(run.config), "config.toml", {"loss.gamma=0.5"})));
-  ReplayOptions options;
-  options.run_dir = run.dir.path();
-  options.without_actor = 1;
-  options.branch_dir = out_ / "branch";
-  EXPECT_EQ(Run(options), kExitFailed);
+  EXPECT_EQ(BranchOf(run, {}), kExitFailed);
   EXPECT_THAT(errors_, HasSubstr("the weights of version 4 are not those that the run had"));
   EXPECT_FALSE(std::filesystem::exists(out_ / "branch"));
 }
@@ -192,11 +179,9 @@ TEST_F(BranchTest, OfADamagedJournalIsKnownAsFarAsThatCanBeRead) {
 }
 
 TEST_F(BranchTest, DoesNotLieInItsRun) {
-  ReplayOptions options;
-  options.run_dir = run_.dir.path();
-  options.without_actor = 1;
-  options.branch_dir = run_.dir / "branch";
-  EXPECT_THAT(ErrorOf([&] { Run(options); }), HasSubstr("lies in the run itself"));
+  const std::string inside = (run_.dir / "branch").string();
+  EXPECT_THAT(ErrorOf([&] { BranchOf(run_, {.dir = inside}); }),
+              HasSubstr("lies in the run itself"));
 }
 
 TEST_F(BranchTest, HasTheTimesOfTheRun) {

@@ -143,7 +143,7 @@ class JournalledRun {
   std::string difference;  // of the last replay
 };
 
-// `starling replay`, with what it prints.
+// Runs `starling replay`: what it prints is in `out` and `said`, standard output and error.
 inline int RunCaptured(const ReplayOptions& options, std::string& out, std::string& said) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();

@@ -9,25 +9,26 @@
 
 namespace starling::replay {
 
-// Two actors at bound 0. From version `last` on actor 0 is alone.
 struct PairedRun : JournalledRun {
   explicit PairedRun(std::vector<std::string> more = {}) : JournalledRun(With(std::move(more))) {
     BeginTerm();
     Join(0), Join(1);
   }
+  // An update with one gradient, of `slot`; `steps` go on from where the caller has set them.
+  void UpdateOf(std::uint32_t slot) {
+    steps += kSamples;
+    Arrive(slot);
+    ++now;
+    journal->Append(
+        learner::UpdateRecord{.version = now,
+                              .steps = steps,
+                              .lr = 0.05,
+                              .scale = 1,
+                              .entropy = learner::EntropyCoef(config.loss, config.run.steps, steps),
+                              .items = std::exchange(held, {})});
+  }
   void TrainAlone(int versions) {
-    for (int i = 0; i < versions; ++i) {
-      steps += kSamples;
-      Arrive(0);
-      ++now;
-      journal->Append(learner::UpdateRecord{
-          .version = now,
-          .steps = steps,
-          .lr = 0.05,
-          .scale = 1,
-          .entropy = learner::EntropyCoef(config.loss, config.run.steps, steps),
-          .items = std::exchange(held, {})});
-    }
+    for (int i = 0; i < versions; ++i) UpdateOf(0);
   }
   std::uint64_t steps = 0;
 

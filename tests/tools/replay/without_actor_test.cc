@@ -123,8 +123,8 @@ class WithoutTest : public testing::Test {
   std::uint64_t grant_ = 0, version_ = 0, steps_ = 0;
 };
 
-// Versions 1 to 4 of the run: actors 0, 1, 1 with 2, 2. Without actor 1 the third has half its
-// gradients, and the second is gone: what was computed on version 2 is computed on version 1.
+// The run has four updates: of actor 0, of 1, of 1 and 2, and of 2. Without actor 1 the second is
+// gone, and the third has one gradient. Base version 2 of the run is version 1 of the branch.
 TEST_F(WithoutTest, VersionsStepsAndSchedulesAreThoseOfTheBranch) {
   Arrive(0, 0), Update({Last(0)});
   Arrive(1, 1), Update({Last(1)});

@@ -1,7 +1,7 @@
 // One of two lights is on, and choosing its side gives 1, until the env has made TURNCOAT_STEPS
 // steps over all its episodes. From then on the other side gives it.
-// (An episode should depend on its seed alone. But the steps made are part of the saved state, so
-// what this plays can be repeated.)
+// An episode should depend on its seed alone, and these depend on the steps made, too. Those are in
+// the saved state, so a replay repeats them.
 #include "envs/plugin.hpp"
 
 using starling::plugin::End;
