@@ -13,19 +13,15 @@
 #include "core/file.h"
 #include "core/process.h"
 #include "core/text.h"
-#include "fleet/actor_command.h"
-#include "fleet/check_config.h"
-#include "fleet/learner_command.h"
 #include "fleet/pages_process.h"
 #include "fleet/run_log.h"
 #include "fleet/stop_signals.h"
 #include "fleet/supervisor.h"
+#include "fleet/train_plan.h"
 #include "learner/run_goal.h"
-#include "learner/storage/start.h"
 #include "monitor/console.h"
 #include "monitor/http/status_server.h"
 #include "results/eval_results.h"
-#include "results/initial_net.h"
 #include "results/run_dir.h"
 #include "results/summary.h"
 #include "wire/runtime_dir.h"
@@ -36,64 +32,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kOwnActorGraceMs = 3000;
-
-struct Plan {
-  Config config;
-  LearnerCommand learner{};
-  fs::path run_dir{};
-  bool resume = false;
-};
-
-LearnerCommand LearnerOf(const Config& config, bool no_actors) {
-  LearnerCommand learner = LearnerCommandOf(config, ProgramDir());
-  if (!no_actors || learner.has_actors) return learner;
-  throw UserError(
-      "--no-actors contradicts updates.exchange = \"allreduce\": its ranks play themselves");
-}
-
-Plan PlanNew(const TrainOptions& options) {
-  ConfigSource source;
-  Plan plan{.config = LoadConfig(options.config, options.overrides, &source, CheckConfig)};
-  plan.learner = LearnerOf(plan.config, options.no_actors);
-  if (!options.no_actors) CheckOwnActor(plan.config);
-  if (!options.init_from.empty()) plan.config.run.init_from = options.init_from;
-  results::ResolveFirstWeights(plan.config);
-  const bool named = options.run_dir || !source.Where("run.dir").empty();
-  plan.run_dir = results::CreateRunDir(options.run_dir.value_or(plan.config.run.dir), !named);
-  return plan;
-}
-
-Plan PlanResume(const TrainOptions& options) {
-  const fs::path& run_dir = *options.resume;
-  results::CheckResumable(run_dir);
-  if (results::IsSimulated(run_dir)) {
-    throw UserError(fmt::format(
-        "--resume {}: it was simulated, and there is no fleet to go on with; a new run may start "
-        "from its weights: starling train CONFIG --init-from {}",
-        run_dir.string(), ShellQuoted(run_dir.string())));
-  }
-  ConfigSource source;
-  Plan plan{.config = LoadConfig(run_dir / "config.toml", options.overrides, &source, CheckConfig),
-            .run_dir = run_dir,
-            .resume = true};
-  plan.learner = LearnerOf(plan.config, options.no_actors);
-  if (!options.no_actors) CheckOwnActor(plan.config);
-  for (const char* const key : {"run.init_from", "net.init", "net.initial", "net.deviation_init"}) {
-    if (const std::string where = source.Where(key); where.starts_with("--set")) {
-      throw UserError(where + ": only a new run starts from other weights, this one has its own");
-    }
-  }
-  if (const std::string where = source.Where("run.dir"); where.starts_with("--set")) {
-    throw UserError(where + ": a resumed run stays in its directory; leave it out");
-  }
-  try {
-    learner::CheckStart(plan.config, results::InitialNetToResume(plan.config, run_dir), run_dir,
-                        true);
-  } catch (const learner::NoGoodCheckpoint& error) {
-    throw UserError(error.what() + results::WayToACheckpoint(run_dir));
-  }
-  return plan;
-}
 
 // Returns a sentence that says that the resumed run is complete, or "" if it is not.
 std::string IfComplete(const Plan& plan) {
@@ -253,10 +191,11 @@ int Report(const Plan& plan, const SupervisorResult& result, const TrainOptions&
 
 int RunTrain(const TrainOptions& options) {
   // 1. Check everything before the first process.
-  const fs::path actor = ProgramIn(ProgramDir(), "starling-actor");
-  Plan plan = options.resume ? PlanResume(options) : PlanNew(options);
+  const fs::path actor = ProgramIn(options.programs, "starling-actor");
+  Plan plan = PlanOf(options);
   monitor::Console console(STDERR_FILENO, StyleFor(options.progress));
   if (const std::string complete = IfComplete(plan); !complete.empty()) {
+    if (!plan.warning.empty()) console.Print(plan.warning);
     console.Print(complete);
     return kExitDone;
   }
@@ -273,6 +212,7 @@ int RunTrain(const TrainOptions& options) {
   const std::optional<wire::RuntimeDir> mpi_files = HoldMpiFiles(plan);
   const fs::path root = wire::RuntimeRoot(plan.config.wire.runtime_dir);
   const auto fleet_files = wire::RuntimeDir::Create(root, wire::RuntimeDir::FleetOf(plan.run_dir));
+  if (!plan.warning.empty()) log.Log(LogLevel::kWarn, plan.warning);
   console.Print(Headline(plan, options.no_actors));
   if (const StatusConfig& status = plan.config.status; status.port != 0) {
     console.Print("its page: " + PageAddress(status));
@@ -284,7 +224,7 @@ int RunTrain(const TrainOptions& options) {
       Supervise({.run_dir = plan.run_dir,
                  .learner = plan.learner,
                  .actor_program = actor,
-                 .redo_program = ProgramIn(ProgramDir(), "starling"),
+                 .redo_program = ProgramIn(options.programs, "starling"),
                  .actor_arguments = ActorArguments(plan.config),
                  .own_actor = plan.config.actors.command,
                  .own_actor_place = {.place = {.runtime_dir = plan.config.wire.runtime_dir},

@@ -23,9 +23,11 @@ struct TrainOptions {
   std::vector<std::string> overrides;            // "section.key=value"
   std::optional<std::filesystem::path> run_dir;  // refused if it exists and is not empty
   std::optional<std::filesystem::path> resume;   // a run directory
-  std::string init_from;                         // over run.init_from; not with `resume`
-  bool no_actors = false;                        // all actors come from elsewhere
+  bool continues = false;   // resume the run in its directory if it has a checkpoint, else begin
+  std::string init_from{};  // over run.init_from; not with `resume`
+  bool no_actors = false;   // all actors come from elsewhere
   ShowProgress progress = ShowProgress::kScreen;
+  std::filesystem::path programs{};  // where starling-learner and the others are
   std::string program = "starling";  // its name on the command line, for the hints at the end
 };
 

@@ -69,6 +69,7 @@ int Dispatch(const CLI::App& app, Options& options) {
   if (app.got_subcommand("train")) {
     fleet::TrainOptions& train = options.train;
     train.config = options.train_config;
+    train.programs = ProgramDir();
     train.progress = ProgressNamed(options.progress);
     if (!options.run_dir.empty()) train.run_dir = options.run_dir;
     if (!options.resume.empty()) train.resume = options.resume;

@@ -36,11 +36,16 @@ void AddTrain(CLI::App& app, Options& options) {
               "--init-from", options.train.init_from,
               "start from the weights of this run or checkpoint (same net, fresh optimizer)")
           ->transform(IsPath());
-  train.add_option("--resume", options.resume, "continue the run in this directory")
-      ->transform(IsPath())
-      ->excludes(config)
-      ->excludes(run_dir)
-      ->excludes(init_from);
+  CLI::Option* resume =
+      train.add_option("--resume", options.resume, "continue the run in this directory")
+          ->transform(IsPath())
+          ->excludes(config)
+          ->excludes(run_dir)
+          ->excludes(init_from);
+  train
+      .add_flag("--continue", options.train.continues,
+                "resume the run in --run-dir if it has a checkpoint, else begin it")
+      ->excludes(resume);
   train.add_flag("--no-actors", options.train.no_actors,
                  "start none: all join from other places (docs/fleet.md)");
   train

@@ -109,20 +109,6 @@ bool AnyCheckpoint(const fs::path& dir) {
   });
 }
 
-// A configuration alone may be the operator's. A log whose configuration could not be written is
-// empty.
-bool IsFailedStart(const fs::path& dir) {
-  std::error_code error;
-  fs::directory_iterator entry(dir, error);
-  if (error || !std::all_of(begin(entry), end(entry), IsOfAStart)) return false;
-  if (AnyCheckpoint(dir) || HasSteps(dir) || IsLocked(dir / "lock")) return false;
-  const auto has = [&](const char* name) { return fs::exists(dir / name, error); };
-  std::ifstream config(dir / "config.toml");
-  const std::string text{std::istreambuf_iterator<char>(config), {}};
-  if (text.empty()) return has("log") && fs::is_empty(dir / "log", error);
-  return text.find("[staleness]") != std::string::npos && (has("log") || has("checkpoints"));
-}
-
 // Returns whether `dir` held nothing else; it is empty then.
 bool RemoveFailedStart(const fs::path& dir) {
   try {
@@ -195,6 +181,29 @@ fs::path CreateRunDir(const fs::path& wanted, bool may_number) {
     // It may not be read. Then a power cut in the next seconds may take the run's name.
   }
   return dir;
+}
+
+// A configuration alone may be the operator's. A log whose configuration could not be written is
+// empty.
+bool IsFailedStart(const fs::path& dir) {
+  std::error_code error;
+  fs::directory_iterator entry(dir, error);
+  if (error || !std::all_of(begin(entry), end(entry), IsOfAStart)) return false;
+  if (AnyCheckpoint(dir) || HasSteps(dir) || IsLocked(dir / "lock")) return false;
+  const auto has = [&](const char* name) { return fs::exists(dir / name, error); };
+  std::ifstream config(dir / "config.toml");
+  const std::string text{std::istreambuf_iterator<char>(config), {}};
+  if (text.empty()) return has("log") && fs::is_empty(dir / "log", error);
+  return text.find("[staleness]") != std::string::npos && (has("log") || has("checkpoints"));
+}
+
+fs::path MoveAside(const fs::path& run_dir, const fs::path& wanted) {
+  const fs::path aside = CreateRunDir(wanted, /*may_number=*/true);
+  std::error_code error;
+  fs::rename(run_dir, aside, error);
+  if (!error) return aside;
+  throw UserError(fmt::format("{} cannot be moved to {}: {}", run_dir.string(), aside.string(),
+                              error.message()));
 }
 
 bool IsUnused(const fs::path& run_dir) {

@@ -300,6 +300,11 @@ struct ConfigValue {
 // Every key, in the order of the schema; those that are `automatic` with their values.
 std::vector<ConfigValue> ConfigValues(const Config& config);
 
+// Returns "optimizer.lr is 0.003 there and 0.001 here; ..." for the keys in which two
+// configurations differ and which `count` (by default all), except run.name and run.dir; or "".
+std::string Difference(const Config& there, const Config& here,
+                       const std::function<bool(const std::string& key)>& count = {});
+
 // The whole effective configuration as TOML that ParseConfig reads back to an equal Config: values
 // that were "auto" stay so if other keys determine them, and actors.count, which is of a machine,
 // is written as a number.

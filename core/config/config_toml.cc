@@ -264,6 +264,19 @@ std::vector<ConfigValue> ConfigValues(const Config& config) {
   return values;
 }
 
+std::string Difference(const Config& there, const Config& here,
+                       const std::function<bool(const std::string& key)>& count) {
+  const std::vector<ConfigValue> old_values = ConfigValues(there), new_values = ConfigValues(here);
+  std::string text;
+  for (std::size_t i = 0; i < new_values.size(); ++i) {
+    const std::string key = fmt::format("{}.{}", new_values[i].section, new_values[i].key);
+    const std::string &was = old_values[i].toml, &is = new_values[i].toml;
+    if (key == "run.name" || key == "run.dir" || was == is || (count && !count(key))) continue;
+    text += fmt::format("{}{} is {} there and {} here", text.empty() ? "" : "; ", key, was, is);
+  }
+  return text;
+}
+
 std::string ToToml(const Config& config) {
   std::string text, section;
   for (const ConfigValue& value : ConfigValues(config)) {

@@ -69,13 +69,14 @@ def configs() -> Path:
 def train(config: str | os.PathLike[str] | None = None, *,
           overrides: Mapping[str, Any] | None = None,
           run_dir: str | os.PathLike[str] | None = None,
-          init_from: Any = None, resume: Any = None,
+          init_from: Any = None, resume: Any = None, continues: bool = False,
           progress: bool | Callable[[dict[str, Any]], None] = True) -> Run:
     """Trains, and waits for the end: a learner and a fleet of actors, as `starling train`.
 
     config: a TOML file, or the name of one in configs(). overrides: {"section.key": value}.
     run_dir: where the run goes, runs/NAME by default. init_from: a Run, run directory or checkpoint
     with the first weights. resume: a Run or run directory that is gone on with, in place of config.
+    continues: go on with the run in run_dir if it has a checkpoint, else begin it.
     progress: True shows lines on sys.stderr; a function is called with each new line of
     metrics.jsonl, a dict, in this thread; what it raises stops the run in order and is raised.
 
@@ -90,6 +91,8 @@ def train(config: str | os.PathLike[str] | None = None, *,
         raise Mistake("give a config, or a run to resume")
     if resume is not None and run_dir is not None:
         raise Mistake("a run that is resumed stays in its directory: leave run_dir out")
+    if continues and run_dir is None:
+        raise Mistake("a run that may go on must be named: give run_dir")
     if resume is not None:
         run_dir = Path(getattr(resume, "path", resume))
         words += ["--resume", str(run_dir)]
@@ -97,6 +100,8 @@ def train(config: str | os.PathLike[str] | None = None, *,
         file = _config_file(config)
         run_dir = Path(run_dir) if run_dir is not None else _free_dir(file, overrides)
         words += [str(file), "--run-dir", str(run_dir)]
+    if continues:
+        words.append("--continue")
     if init_from is not None:
         words += ["--init-from", str(getattr(init_from, "path", init_from))]
     follower = _Follower(run_dir / "metrics.jsonl", progress) if callable(progress) else None

@@ -59,6 +59,15 @@ class TrainingTest(unittest.TestCase):
         begun = self.train(run_dir="begun", init_from=run)
         self.assertIn("checkpoints", begun.config["run"]["init_from"])
 
+    def test_the_same_call_begins_and_goes_on(self):
+        for steps in (20_000, 40_000):
+            run = self.train(run_dir="kept", continues=True, overrides={"run.steps": steps})
+            self.assertGreaterEqual(run.summary["steps"], steps)
+        self.assertEqual(run.path, Path("kept"))
+        self.assertIn("resuming from", (run.path / "log").read_text())
+        with self.assertRaisesRegex(starling.Mistake, "give run_dir"):
+            self.train(continues=True)
+
     def test_progress_is_told(self):
         lines = []
         run = starling.train("catch.toml", overrides={"run.steps": 20_000, "actors.count": 1},

@@ -148,6 +148,30 @@ TEST_F(CrashTest, ChildrenOfAKilledSupervisorGoByThemselvesAndTheRunCanGoOn) {
   ExpectDone(WaitFor(*resumed), more);
 }
 
+// As a container or a job that is started again, with --continue from the beginning.
+TEST_F(CrashTest, TheSameCommandBeginsGoesOnAndFindsTheRunComplete) {
+  const auto again = [&](std::uint64_t steps) {
+    return Start("starling", Plus(TrainWords({Steps(steps), "checkpoint.every_steps=16000",
+                                              "actors.count=2"}),
+                                  {"--continue"}));
+  };
+  const auto first = again(kEndless);
+  ASSERT_TRUE(AwaitCheckpoint(*first));
+  first->Signal(SIGKILL);
+  first->Wait();
+  ASSERT_TRUE(Eventually([&] { return ProcessesNaming(dir_.path().string()).empty(); }));
+  const std::string newest = Checkpoints().back();
+  const std::uint64_t more = std::stoull(newest.substr(newest.find("-v") + 2)) * kSamples + 16'000;
+
+  EXPECT_EQ(WaitFor(*again(more)), 0);
+  EXPECT_THAT(said_, HasSubstr("going on with catch in " + run().string()));
+  EXPECT_TRUE(LogHas("resuming from ")) << "after " << newest;
+  EXPECT_GE(Summary()["steps"], more);
+  EXPECT_EQ(WaitFor(*again(more)), 0);
+  EXPECT_THAT(said_, HasSubstr(run().string() + " is complete"));
+  ExpectNothingLeft();
+}
+
 TEST_F(CrashTest, WhatAKilledRunLeftIsRemovedByTheNextStart) {
   auto train = StartThree(kEndless);
   ASSERT_TRUE(AwaitCheckpoint(*train));

@@ -61,10 +61,7 @@ fs::path MoveAside(const Grid& grid, const Run& run) {
         eval->played.episodes, eval->played.greedy ? ", greedily" : "", eval->played.episodes,
         eval->played.greedy, run.dir.string()));
   }
-  const fs::path aside =
-      results::CreateRunDir(grid.dir / "old" / run.outcome.dir, /*may_number=*/true);
-  fs::rename(run.dir, aside);
-  return aside;
+  return results::MoveAside(run.dir, grid.dir / "old" / run.outcome.dir);
 }
 
 constexpr std::size_t kMaxLine = 16 << 10, kLinesKept = 200;  // of the output of a job
@@ -148,18 +145,6 @@ Todo WhatIsLeft(const RunFacts& facts) {
   if (!facts.there) return Todo::kBegin;
   if (facts.finished) return facts.evaluated ? Todo::kNothing : Todo::kEvaluate;
   return facts.resumable ? Todo::kResume : Todo::kRestart;
-}
-
-std::string Difference(const Config& there, const Config& here) {
-  const std::vector<ConfigValue> old_values = ConfigValues(there), new_values = ConfigValues(here);
-  std::string text;
-  for (std::size_t i = 0; i < new_values.size(); ++i) {
-    const std::string key = fmt::format("{}.{}", new_values[i].section, new_values[i].key);
-    const std::string &was = old_values[i].toml, &is = new_values[i].toml;
-    if (key == "run.name" || key == "run.dir" || was == is) continue;
-    text += fmt::format("{}{} is {} there and {} here", text.empty() ? "" : "; ", key, was, is);
-  }
-  return text;
 }
 
 void CheckItIsOurs(const fs::path& run_dir, const Config& config, bool simulate) {

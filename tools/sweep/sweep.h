@@ -113,10 +113,6 @@ enum class Todo : std::uint8_t {
 };
 Todo WhatIsLeft(const RunFacts& facts);
 
-// Returns "optimizer.lr is 0.003 there and 0.001 here; ..." for the keys in which two
-// configurations differ, except run.name and run.dir, or "" if there are none.
-std::string Difference(const Config& there, const Config& here);
-
 // Throws UserError, with advice for the operator, if the directory exists and does not belong to
 // this sweep: it is not a run, its configuration differs from `config`, or it was simulated and
 // `simulate` is false (or the reverse).

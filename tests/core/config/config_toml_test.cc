@@ -158,5 +158,20 @@ TEST(Config, TwoThatDifferInOneKeyAreNotEqual) {
   }
 }
 
+TEST(DifferenceTest, NamesTheKeysThatCountAndBothValues) {
+  const Config here = ParseConfig("", "here.toml");
+  Config there = here;
+  there.run.name = "another";
+  there.run.dir = "elsewhere";
+  EXPECT_EQ(Difference(there, here), "");
+  there.optimizer.lr = 0.5;
+  there.staleness.bound = 4;
+  EXPECT_EQ(Difference(there, here),
+            "optimizer.lr is 0.5 there and 0.003 here; staleness.bound is 4 there and "
+            "\"unbounded\" here");
+  const auto lr = [](const std::string& key) { return key == "optimizer.lr"; };
+  EXPECT_EQ(Difference(there, here, lr), "optimizer.lr is 0.5 there and 0.003 here");
+}
+
 }  // namespace
 }  // namespace starling

@@ -115,18 +115,6 @@ TEST_F(ReadRunFactsTest, ResumableIsAConfigurationAndAGoodCheckpoint) {
   EXPECT_FALSE(ReadRunFacts(run_, {100}, {0}).resumable) << "damaged";
 }
 
-TEST_F(ReadRunFactsTest, DifferencesNameTheKeyAndBothValues) {
-  Config other = config_;
-  other.run.name = "another";
-  other.run.dir = "elsewhere";
-  EXPECT_EQ(Difference(other, config_), "");
-  other.optimizer.lr = 0.5;
-  other.staleness.bound = 4;
-  EXPECT_EQ(Difference(other, config_),
-            "optimizer.lr is 0.5 there and 0.003 here; staleness.bound is 4 there and "
-            "\"unbounded\" here");
-}
-
 class OursTest : public ReadRunFactsTest {
  protected:
   std::string Refusal(bool simulate = false) const {

@@ -1,0 +1,26 @@
+// What `starling train` will do, after all that can be checked is checked: begin a run, or go on
+// with one.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "core/config/config.h"
+#include "fleet/learner_command.h"
+#include "fleet/train.h"
+
+namespace starling::fleet {
+
+struct Plan {
+  Config config{};
+  LearnerCommand learner{};
+  std::filesystem::path run_dir{};
+  bool resume = false;
+  std::string warning{};  // for the operator; "" if there is none
+};
+
+// Makes the run directory of a run that begins. With `continues` a run without a checkpoint to go
+// on from is moved aside. Throws UserError.
+Plan PlanOf(const TrainOptions& options);
+
+}  // namespace starling::fleet

@@ -1,0 +1,158 @@
+// `starling train` decides whether a run begins or goes on, before it starts a process.
+#include "fleet/train_plan.h"
+
+#include <gmock/gmock.h>
+
+#include "core/file.h"
+#include "core/locked_file.h"
+#include "learner/storage/checkpoint.h"
+#include "results/run_dir.h"
+#include "tests/results/first_checkpoint.h"
+#include "tests/support/error_of.h"
+#include "tests/support/temp_dir.h"
+
+namespace starling::fleet {
+namespace {
+
+using testing::HasSubstr;
+
+class ContinueTest : public testing::Test {
+ protected:
+  ContinueTest() { WriteGame(1000); }
+
+  void WriteGame(int steps) {
+    dir_.Write("game.toml",
+               "[run]\nsteps = " + std::to_string(steps) +
+                   "\n[env]\nname = \"catch\"\n[actors]\ncount = 2\n[net]\nkind = \"mlp\"\n");
+  }
+  TrainOptions Options(std::vector<std::string> overrides = {}) const {
+    return {.config = dir_ / "game.toml",
+            .overrides = std::move(overrides),
+            .run_dir = run_,
+            .resume = {},
+            .continues = true,
+            .programs = std::filesystem::path(STARLING_PROGRAM).parent_path()};
+  }
+  Plan PlanFor(std::vector<std::string> overrides = {}) const {
+    return PlanOf(Options(std::move(overrides)));
+  }
+  std::string Refusal(const TrainOptions& options) const {
+    return ErrorOf([&] { PlanOf(options); });
+  }
+
+  // A run that has trained for some steps.
+  void Begin() const {
+    std::filesystem::create_directory(run_);
+    results::WriteConfig(run_, LoadConfig(dir_ / "game.toml"));
+    dir_.Write("run/log", "learner started\n");
+    dir_.Write("run/metrics.jsonl", R"({"steps":160,"updates":1})"
+                                    "\n");
+  }
+  std::filesystem::path WriteCheckpoint() const {
+    std::filesystem::create_directory(run_);
+    results::WriteConfig(run_, LoadConfig(dir_ / "game.toml"));
+    return learner::WriteCheckpoint(run_ / "checkpoints",
+                                    results::FirstCheckpoint(LoadConfig(dir_ / "game.toml")));
+  }
+
+  TempDir dir_;
+  const std::filesystem::path run_ = dir_ / "run";
+};
+
+TEST_F(ContinueTest, WithoutARunItBegins) {
+  const Plan plan = PlanFor({"run.steps=2000"});
+  EXPECT_FALSE(plan.resume);
+  EXPECT_EQ(plan.run_dir, run_);
+  EXPECT_EQ(plan.config.run.steps, 2000u);
+  EXPECT_EQ(plan.warning, "");
+  EXPECT_TRUE(std::filesystem::is_directory(run_));
+}
+
+TEST_F(ContinueTest, WithACheckpointItGoesOn) {
+  WriteCheckpoint();
+  const Plan plan = PlanFor({"run.steps=2000"});
+  EXPECT_TRUE(plan.resume);
+  EXPECT_EQ(plan.run_dir, run_);
+  EXPECT_EQ(plan.config.run.steps, 2000u);
+  EXPECT_EQ(plan.warning, "");
+}
+
+TEST_F(ContinueTest, WhatOnlyABeginningTakesIsLeftOut) {
+  WriteCheckpoint();
+  TrainOptions options =
+      Options({"net.init=fan_in", "run.init_from=elsewhere", "run.dir=" + run_.string()});
+  options.run_dir = {};
+  options.init_from = "elsewhere";
+  const Plan plan = PlanOf(options);
+  EXPECT_TRUE(plan.resume);
+  EXPECT_EQ(plan.run_dir, run_);
+  EXPECT_EQ(plan.config.run.init_from, "");
+}
+
+TEST_F(ContinueTest, AConfigurationThatChangedSinceIsToldAndNotTaken) {
+  WriteCheckpoint();
+  WriteGame(5000);
+  EXPECT_EQ(PlanFor().config.run.steps, 1000u);
+  EXPECT_EQ(PlanFor().warning,
+            "the run goes on with its own " + (run_ / "config.toml").string() + ", not with " +
+                (dir_ / "game.toml").string() +
+                ": run.steps is 1000 there and 5000 here; --set changes a run that has begun");
+  EXPECT_EQ(PlanFor({"run.steps=9000"}).warning, "") << "that is taken";
+  std::filesystem::remove(dir_ / "game.toml");
+  EXPECT_EQ(PlanFor().warning, "") << "nothing of it is needed";
+}
+
+TEST_F(ContinueTest, ARunThatWasKilledBeforeItsFirstCheckpointIsMovedAside) {
+  for (const char* const aside : {"run.killed", "run.killed-2"}) {
+    Begin();
+    const Plan plan = PlanFor();
+    EXPECT_FALSE(plan.resume);
+    EXPECT_EQ(plan.warning, run_.string() +
+                                " had no checkpoint to go on from: begun again, and it was moved "
+                                "to " +
+                                (dir_ / aside).string());
+    EXPECT_TRUE(std::filesystem::exists(dir_ / aside / "metrics.jsonl"));
+    EXPECT_TRUE(std::filesystem::is_empty(run_));
+  }
+}
+
+TEST_F(ContinueTest, AStartThatFailedLeavesNothingAside) {
+  std::filesystem::create_directory(run_);
+  results::WriteConfig(run_, LoadConfig(dir_ / "game.toml"));
+  dir_.Write("run/log", "no such place\n");
+  EXPECT_EQ(PlanFor().warning, "");
+  EXPECT_TRUE(std::filesystem::is_empty(run_));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "run.killed"));
+}
+
+TEST_F(ContinueTest, NothingIsMovedForAMistakeOrWhileAnotherProcessTrains) {
+  Begin();
+  EXPECT_THAT(Refusal(Options({"run.steps=-1"})), HasSubstr("run.steps"));
+  EXPECT_THAT(Refusal(Options({"env.name=nowhere"})), HasSubstr("nowhere"));
+  for (const char* const file : {"log", "lock"}) {
+    const LockedFile other(run_ / file);
+    EXPECT_EQ(Refusal(Options()), "--continue: another process trains in " + run_.string());
+  }
+  EXPECT_TRUE(std::filesystem::exists(run_ / "metrics.jsonl"));
+}
+
+TEST_F(ContinueTest, WhatIsNoRunOrIsDamagedIsLeftAlone) {
+  dir_.Write("run/letter", "dear");
+  EXPECT_THAT(Refusal(Options()), HasSubstr("run is not empty; choose another --run-dir"));
+  std::filesystem::remove_all(run_);
+  std::filesystem::resize_file(WriteCheckpoint(), 100);
+  EXPECT_THAT(Refusal(Options()), HasSubstr("no good checkpoint"));
+  EXPECT_EQ(dir_.CountFiles(), 2u) << "game.toml and run";
+}
+
+TEST_F(ContinueTest, ItsRunMustBeNamed) {
+  TrainOptions options = Options();
+  options.run_dir = {};
+  EXPECT_EQ(Refusal(options),
+            "--continue must know its run: give --run-dir DIR, or run.dir in the configuration");
+  options.overrides = {"run.dir=" + run_.string()};
+  EXPECT_EQ(PlanOf(options).run_dir, run_);
+}
+
+}  // namespace
+}  // namespace starling::fleet
