@@ -319,17 +319,25 @@ void AddWatch(CLI::App& app, watch::WatchOptions& options) {
   watch.add_option("RUN_OR_DIR", options.target, "run directory, or a directory with runs")
       ->required()
       ->transform(IsPath());
-  watch.add_option("--port", options.port, "TCP port; default: any free one")
-      ->transform(IsInteger(0, 65'535));
-  watch.add_option("--bind", options.bind, "address to serve at, over status.bind")
-      ->type_name("ADDRESS")
-      ->check(CLI::Validator(
-          [](const std::string& text) {
-            return LooksLikeAddress(text) ? "" : "\"" + text + "\" is no IPv4 or IPv6 address";
-          },
-          ""));
-  watch.add_option("--token-file", options.token_file, "over status.token_file")
-      ->transform(IsPath());
+  CLI::Option* port = watch.add_option("--port", options.port, "TCP port; default: any free one")
+                          ->transform(IsInteger(0, 65'535));
+  CLI::Option* bind =
+      watch.add_option("--bind", options.bind, "address to serve at, over status.bind")
+          ->type_name("ADDRESS")
+          ->check(CLI::Validator(
+              [](const std::string& text) {
+                return LooksLikeAddress(text) ? "" : "\"" + text + "\" is no IPv4 or IPv6 address";
+              },
+              ""));
+  CLI::Option* token =
+      watch.add_option("--token-file", options.token_file, "over status.token_file")
+          ->transform(IsPath());
+  watch
+      .add_flag("--health", options.health,
+                "serve nothing, only say whether the runs at work are well: status 0 or 1")
+      ->excludes(port)
+      ->excludes(bind)
+      ->excludes(token);
   watch.add_option("--parent", options.parent)->group("");  // of those that it starts itself
   watch.add_flag("--play", options.play)->group("");
 }

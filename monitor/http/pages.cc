@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 Health HealthOf(const learner::PublishedStatus* published, std::int64_t now_ms) {
   if (!published) return {false, "starting: the learner does not listen to actors yet"};
   if (published->status.phase == "done") {
-    return {false, "done: the run is over, or was told to stop"};
+    return {false, "done: the run is over, or was told to stop", /*done=*/true};
   }
   const std::int64_t silent_ms = now_ms - published->at_ms;
   if (silent_ms < kMaxSilentMs) return {true, "ok"};

@@ -17,6 +17,7 @@ namespace starling::monitor {
 struct Health {
   bool well = false;
   std::string sentence{};  // "ok", or the reason
+  bool done = false;       // not well, because the run comes to its end
 };
 
 // Well while the network thread's loop turns and the run goes on, also while it waits for actors.

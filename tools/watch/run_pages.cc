@@ -1,10 +1,10 @@
 #include "tools/watch/run_pages.h"
 
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "monitor/http/gate.h"
-#include "monitor/http/pages.h"
 #include "monitor/page/run_page.h"
 
 namespace starling::watch {
@@ -16,6 +16,11 @@ using monitor::Sentence;
 constexpr std::int64_t kFreshMs = 900;  // of the parts of a page
 
 }  // namespace
+
+bool IsRun(const std::filesystem::path& dir) {
+  std::error_code none;
+  return std::filesystem::exists(dir / "config.toml", none);
+}
 
 PageAnswer Text(std::string text, std::string content_type) {
   return {.content_type = std::move(content_type),
@@ -52,16 +57,21 @@ const std::string& RunPages::Parts() {
   return parts_;
 }
 
-PageAnswer RunPages::OfStatus(std::string_view path) {
-  picture_.Tend();
+monitor::Health RunPages::Health() {
   run_.LookAtStatus();
   if (run_.alive()) begins_ = false;
   const auto& published = run_.published();
-  monitor::Health health = monitor::HealthOf(published ? &*published : nullptr, clock_.NowMs());
+  if (run_.learner_gone()) return {.sentence = "gone: the learner has died; another one follows"};
   if (!run_.alive() && !begins_) {
-    health = {.sentence = "over: no process of this run is at work here"};
+    return {.sentence = "over: no process of this run is at work here"};
   }
-  if (run_.learner_gone()) health = {.sentence = "gone: the learner has died; another one follows"};
+  return monitor::HealthOf(published ? &*published : nullptr, clock_.NowMs());
+}
+
+PageAnswer RunPages::OfStatus(std::string_view path) {
+  picture_.Tend();
+  const monitor::Health health = Health();
+  const auto& published = run_.published();
   if (path == "/healthz") return Sentence(health.well ? 200 : 503, health.sentence);
   if (!published) return Sentence(503, health.sentence);
   if (path == "/metrics") {

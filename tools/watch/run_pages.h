@@ -10,10 +10,14 @@
 
 #include "core/clock.h"
 #include "monitor/http/answer.h"
+#include "monitor/http/pages.h"
 #include "monitor/run_follower.h"
 #include "tools/watch/live_picture.h"
 
 namespace starling::watch {
+
+// Whether this is a run directory.
+bool IsRun(const std::filesystem::path& dir);
 
 // Answers of other files, for all pages.
 monitor::PageAnswer Text(std::string text, std::string content_type);
@@ -30,6 +34,8 @@ class RunPages {
 
   // `path` begins with "/".
   monitor::PageAnswer Answer(std::string_view path);
+  // What /healthz says.
+  monitor::Health Health();
   // Whether a process of the run is at work on this machine.
   bool FindAlive();
 

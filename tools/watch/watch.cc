@@ -16,6 +16,7 @@
 #include "core/process.h"
 #include "monitor/http/gate.h"
 #include "monitor/http/status_server.h"
+#include "tools/watch/health.h"
 #include "tools/watch/list_pages.h"
 #include "tools/watch/live_play.h"
 #include "tools/watch/run_pages.h"
@@ -24,11 +25,6 @@ namespace starling::watch {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool IsRun(const fs::path& dir) {
-  std::error_code none;
-  return fs::exists(dir / "config.toml", none);
-}
 
 // The address: the options', or that of the run. Its port is that of the pages that the run itself
 // starts, so by hand it is another one.
@@ -68,6 +64,11 @@ int RunWatch(const WatchOptions& options) {
     throw UserError(fmt::format("there is no directory {}", options.target.string()));
   }
   const fs::path target = fs::canonical(options.target);
+  if (options.health) {
+    const HealthAnswer health = HealthIn(target, SteadyClock());
+    fmt::print("{}", health.text);
+    return health.well ? kExitDone : kExitFailed;
+  }
   const bool by_hand = options.parent == 0, is_run = !by_hand || IsRun(target);
   const StatusConfig address = AddressOf(options);
   monitor::GateRules rules{.loopback = boost::asio::ip::make_address(address.bind).is_loopback()};

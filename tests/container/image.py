@@ -1,0 +1,158 @@
+"""An image of deploy/Containerfile, and containers of it, without a container engine: buildah builds
+it on a bare Debian, and its processes get the namespaces, the user, the environment and the mounts
+that `docker run --read-only --tmpfs /tmp` gives. Nothing is left afterwards."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 120  # seconds: a deadline against hanging, not an expectation
+
+# As `docker run`: a process table of its own, 64 MiB of shared memory, a root that is only read.
+MOUNTS = """
+root=$1 runs=$2; shift 2
+mount --bind "$root" "$root"
+mount -t proc proc "$root/proc"
+mount --bind /dev "$root/dev"
+mount -t tmpfs -o size=64m,mode=1777 shm "$root/dev/shm"
+mount -t tmpfs -o mode=1777 tmp "$root/tmp"
+mount --bind "$runs" "$root/starling/runs"
+mount -o remount,bind,ro "$root"
+exec "$@"
+"""
+
+
+def why_not():
+    """Why no image can be built here, or ""."""
+    if os.geteuid() != 0:
+        return "only root makes these containers"
+    missing = [name for name in ("buildah", "debootstrap") if not shutil.which(name)]
+    if missing:
+        return f"{' and '.join(missing)} missing: scripts/setup --container"
+    namespaces = subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"],
+                                stderr=subprocess.DEVNULL)
+    return "" if namespaces.returncode == 0 else "this system lets nobody make namespaces"
+
+
+def eventually(condition, what):
+    """Calls `condition` until it is true, and returns its result."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        found = condition()
+        if found:
+            return found
+        if time.monotonic() > end:
+            raise AssertionError(f"never: {what}")
+        time.sleep(0.05)
+
+
+class Image:
+    def __init__(self, package):
+        """`package`: its path in the repository, or "" to build one in the image."""
+        self.dir = Path(tempfile.mkdtemp(prefix="starling-image-"))
+        self._buildah = ["buildah", "--root", self.dir / "storage", "--runroot", self.dir / "state",
+                         "--storage-driver", "vfs"]
+        self._base()
+        self._call("bud", "--isolation", "chroot", "--pull-never", "--format", "docker", "--tag",
+                   "starling", "--file", ROOT / "deploy/Containerfile", "--build-arg",
+                   "BASE=localhost/base", "--build-arg", f"PACKAGE={package}", ROOT)
+        self.config = json.loads(self._call("inspect", "--type", "image", "starling"))
+        self.config = self.config["Docker"]["config"]
+        self.root = Path(self._call("mount", self._call("from", "--pull-never", "starling")))
+
+    def remove(self):
+        self._call("umount", "--all")
+        shutil.rmtree(self.dir)
+
+    def _base(self):
+        root = self.dir / "base"
+        self._run("debootstrap", "--variant=minbase", "bookworm", root)
+        # What the package manager of this machine needs to reach its archive.
+        shutil.copytree("/etc/apt/apt.conf.d", root / "etc/apt/apt.conf.d", dirs_exist_ok=True)
+        container = self._call("from", "scratch")
+        self._call("add", "--quiet", container, root, "/")
+        self._call("commit", "--quiet", "--rm", container, "localhost/base")
+        shutil.rmtree(root)
+
+    def _call(self, *words):
+        return self._run(*self._buildah, *words)
+
+    @staticmethod
+    def _run(*words):
+        words = [str(word) for word in words]
+        done = subprocess.run(words, capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"{' '.join(words)}:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
+        return done.stdout.strip()
+
+
+class Container:
+    """The command, or that of the image, with `runs` as the volume /starling/runs."""
+
+    def __init__(self, image, runs, *command):
+        self._image, self._name = image, runs.parent / f"container-{time.monotonic_ns()}"
+        config = image.config
+        inside = [*config["Entrypoint"], *(command or config["Cmd"])]
+        self._out = open(self._name, "wb")
+        # The kernel ends all processes of its table with the first one.
+        self._unshare = subprocess.Popen(
+            ["unshare", "--mount", "--pid", "--fork", "--kill-child", "bash", "-euc", MOUNTS, "bash",
+             image.root, runs, "chroot", "--userspec", config["User"], image.root,
+             *self._inside(inside)],
+            stdin=subprocess.DEVNULL, stdout=self._out, stderr=subprocess.STDOUT)
+
+    def _inside(self, words):
+        config = self._image.config
+        return ["env", "-i", "-C", config["WorkingDir"], *config["Env"], *map(str, words)]
+
+    def output(self):
+        return self._name.read_text(errors="replace")
+
+    def first(self):
+        """The id, outside, of its first process."""
+        children = Path(f"/proc/{self._unshare.pid}/task/{self._unshare.pid}/children")
+        return int(children.read_text().split()[0])
+
+    def processes(self, name):
+        """The ids, outside, of its processes of this name."""
+        table = os.readlink(f"/proc/{self.first()}/ns/pid")
+        found = []
+        for place in Path("/proc").glob("[0-9]*"):
+            try:
+                if (place / "comm").read_text().strip() == name[:15] and \
+                        os.readlink(place / "ns/pid") == table:
+                    found.append(int(place.name))
+            except OSError:
+                pass  # it has just ended
+        return found
+
+    def execute(self, *words):
+        """As `docker exec`: (exit status, output)."""
+        user = self._image.config["User"].split(":")
+        done = subprocess.run(
+            ["nsenter", "--target", str(self.first()), "--mount", "--pid", "--root", "--setuid",
+             user[0], "--setgid", user[1], "--", *self._inside(words)],
+            stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    def signal(self, number):
+        os.kill(self.first(), number)
+
+    def wait(self):
+        """The exit status of its first process."""
+        try:
+            return self._unshare.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"it does not end:\n{self.output()}") from None
+
+    def remove(self):
+        if self._unshare.poll() is None:
+            self._unshare.send_signal(signal.SIGKILL)
+            self._unshare.wait()
+        self._out.close()

@@ -1,0 +1,128 @@
+"""The image of deploy/Containerfile: built step by step on a bare Debian, and run as a user without
+rights. `image_test.py [PACKAGE]`, from scripts/test --container; skipped, with the reason, where no
+image can be built."""
+
+import json
+import os
+import signal
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from image import Container, Image, eventually, why_not
+
+PACKAGE = ""
+image = None
+
+
+def setUpModule():
+    global image
+    if why_not():
+        raise unittest.SkipTest(why_not())
+    image = Image(PACKAGE)
+    unittest.addModuleCleanup(image.remove)
+
+
+class ImageTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        os.chmod(folder.name, 0o755)
+        self.runs = Path(folder.name) / "runs"
+        self.runs.mkdir()
+        os.chmod(self.runs, 0o1777)  # as in the image, and so in a new volume
+
+    def start(self, *command):
+        container = Container(image, self.runs, *command)
+        self.addCleanup(container.remove)
+        return container
+
+    def train(self, steps, *more):
+        return self.start("starling", "train", "configs/catch.toml", "--run-dir", "runs/a",
+                          "--continue", "--set", f"run.steps={steps}", "--set", "actors.count=2",
+                          "--set", "checkpoint.every_steps=20_000", *more)
+
+    def ends(self, container, status=0):
+        self.assertEqual(container.wait(), status, container.output())
+        return container.output()
+
+    def log(self):
+        path = self.runs / "a/log"
+        return path.read_text() if path.exists() else ""
+
+    def await_checkpoint(self, container):
+        """One with updates."""
+        def saved():
+            return [name for name in (self.runs / "a/checkpoints").glob("t*.safetensors")
+                    if "-v000000000000" not in name.name]
+        eventually(lambda: saved() or container.first() is None, "a checkpoint")
+
+    def test_says_how_it_is_used(self):
+        self.assertIn("Usage: starling", self.ends(self.start()))
+        self.assertIn("portable with", self.ends(self.start("starling", "--version")))
+        self.assertIn(" ok ", self.ends(self.start("starling", "doctor", "--only", "cpu: loss")))
+        for program in ("starling-learner", "starling-actor", "starling-bench"):
+            self.assertIn("Usage: ", self.ends(self.start(program, "--help")))
+
+    def test_trains_and_is_evaluated(self):
+        self.ends(self.train(20_000))
+        self.assertGreaterEqual(json.loads((self.runs / "a/summary.json").read_text())["steps"], 20_000)
+        self.assertEqual((self.runs / "a/log").stat().st_uid, 1000)
+        self.assertIn("mean return", self.ends(self.start("starling", "eval", "runs/a", "--episodes", "4")))
+        self.assertIn("bit for bit", self.ends(self.start("starling", "replay", "runs/a")))
+
+    def test_a_stop_is_a_clean_end_and_the_same_command_goes_on(self):
+        container = self.train(10**9)
+        self.await_checkpoint(container)
+        container.signal(signal.SIGTERM)
+        self.ends(container, 130)
+        summary = json.loads((self.runs / "a/summary.json").read_text())
+        self.assertIsNone(summary["error"])
+        self.assertIn(f"v{summary['updates']:012}", summary["final_checkpoint"])
+        self.ends(self.train(summary["steps"] + 20_000))
+        self.assertIn(f"resuming from runs/a/{summary['final_checkpoint']}", self.log())
+
+    def test_one_that_was_killed_goes_on_without_a_loss(self):
+        container = self.train(10**9)
+        self.await_checkpoint(container)
+        container.signal(signal.SIGKILL)
+        self.ends(container, 137)
+        steps = json.loads((self.runs / "a/metrics.jsonl").read_text().splitlines()[-1])["steps"]
+        self.ends(self.train(steps + 400_000))
+        self.assertNotIn("lost", self.log())
+        self.assertIn("is complete", self.ends(self.train(steps + 400_000)))
+
+    def test_its_health_is_that_of_its_run(self):
+        kind, *check = image.config["Healthcheck"]["Test"]
+        self.assertEqual(kind, "CMD")
+        container = self.train(10**9)
+        eventually(lambda: container.execute(*check) == (0, "a: ok\n"), "it is well")
+        learner, = container.processes("starling-learner")
+        os.kill(learner, signal.SIGSTOP)
+        status, said = eventually(lambda: (sick := container.execute(*check))[0] and sick, "it is stuck")
+        self.assertEqual(status, 1)
+        self.assertIn("a: stuck: the learner's loop turned ", said)
+        os.kill(learner, signal.SIGCONT)
+        eventually(lambda: container.execute(*check) == (0, "a: ok\n"), "it is well again")
+
+    def test_no_process_that_lost_its_parent_stays(self):
+        container = self.start("sh", "-c", "(sleep 0.01 & echo $! > runs/orphan); exec sleep 60")
+        eventually(lambda: (self.runs / "orphan").exists(), "an orphan")
+        eventually(lambda: len(container.processes("sleep")) == 1, "its end")
+        container.signal(signal.SIGTERM)
+        self.ends(container, 143)
+
+    def test_a_volume_of_others_is_said(self):
+        os.chmod(self.runs, 0o755)
+        said = self.ends(self.train(20_000), 2)
+        self.assertIn("run directory runs/a cannot be written: Permission denied", said)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and not sys.argv[1].startswith("-") and sys.argv[1].endswith(".tar.gz"):
+        PACKAGE = sys.argv.pop(1)
+    unittest.main(verbosity=2)
