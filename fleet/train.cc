@@ -207,6 +207,8 @@ int RunTrain(const TrainOptions& options) {
   const KeptConfig config_before(plan);
   results::RemoveTemporaries(plan.run_dir);
   plan.config.run.dir = plan.run_dir.string();
+  // Before the first line of the log: then whatever a start leaves that is killed says what it is.
+  if (!plan.resume) results::WriteConfig(plan.run_dir, plan.config);
   if (plan.resume) results::WriteError(plan.run_dir, "");  // no failed run any more
   RemoveLeftovers(plan.config, log);
   const std::optional<wire::RuntimeDir> mpi_files = HoldMpiFiles(plan);
@@ -231,7 +233,10 @@ int RunTrain(const TrainOptions& options) {
                                      .connect_timeout_s = plan.config.wire.connect_timeout_s},
                  .redo_s = plan.config.checkpoint.redo_s,
                  .resume = plan.resume,
-                 .before_learner = [&plan] { results::WriteConfig(plan.run_dir, plan.config); },
+                 .before_learner =
+                     [&plan] {
+                       if (plan.resume) results::WriteConfig(plan.run_dir, plan.config);
+                     },
                  .evaluates = plan.config.eval.every_steps > 0,
                  .pages = PagesFor(plan),
                  .fleet_status = fleet_files.path() / "status",

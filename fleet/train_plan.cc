@@ -3,18 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "core/error.h"
-#include "core/locked_file.h"
 #include "core/text.h"
 #include "fleet/actor_command.h"
 #include "fleet/check_config.h"
 #include "learner/storage/start.h"
-#include "learner/storage/terms.h"
 #include "results/initial_net.h"
 #include "results/run_dir.h"
 
@@ -51,7 +47,7 @@ Plan PlanResume(const TrainOptions& options) {
   results::CheckResumable(run_dir);
   if (results::IsSimulated(run_dir)) {
     throw UserError(fmt::format(
-        "--resume {}: it was simulated, and there is no fleet to go on with; a new run may start "
+        "{}: it was simulated, and there is no fleet to go on with; a new run may start "
         "from its weights: starling train CONFIG --init-from {}",
         run_dir.string(), ShellQuoted(run_dir.string())));
   }
@@ -90,20 +86,23 @@ fs::path DirOf(const TrainOptions& options) {
       "--continue must know its run: give --run-dir DIR, or run.dir in the configuration");
 }
 
-// Returns in which keys that CONFIG sets the run is another, or "". A CONFIG that is gone or wrong
-// by now is no news: nothing of it is needed.
+// Paths are absolute in a run's configuration, and these values may be those of its machine.
+constexpr std::string_view kResolved[] = {"wire.secret", "wire.allowed", "status.token_file",
+                                          "actors.count", "actors.instructions"};
+
+// Returns a sentence about keys that CONFIG sets otherwise than the run, or "". A CONFIG that is
+// gone or wrong by now is no news: nothing of it is needed.
 std::string IgnoredOf(const TrainOptions& options, const Config& run) {
   ConfigSource source;
+  const auto ignored = [&](const std::string& key) {
+    const std::string where = source.Where(key);
+    return !where.empty() && !where.starts_with("--set") &&
+           std::ranges::count(kOfABeginning, key) + std::ranges::count(kResolved, key) == 0;
+  };
   std::string difference;
   try {
     const Config config = LoadConfig(options.config, options.overrides, &source);
-    difference = Difference(run, config, [&](const std::string& key) {
-      // Paths are absolute in a run's configuration.
-      constexpr std::string_view kPaths[] = {"wire.secret", "wire.allowed", "status.token_file"};
-      const std::string where = source.Where(key);
-      return !where.empty() && !where.starts_with("--set") &&
-             std::ranges::count(kOfABeginning, key) + std::ranges::count(kPaths, key) == 0;
-    });
+    difference = Difference(run, config, ignored);
   } catch (const UserError&) {
   }
   if (difference.empty()) return "";
@@ -115,7 +114,8 @@ std::string IgnoredOf(const TrainOptions& options, const Config& run) {
 Plan GoOn(TrainOptions options, const fs::path& run_dir) {
   options.resume = run_dir;
   std::erase_if(options.overrides, [](const std::string& setting) {
-    const std::string key = setting.substr(0, setting.find('='));
+    std::string key = setting.substr(0, setting.find('='));
+    std::erase(key, ' ');
     return key == "run.dir" || std::ranges::count(kOfABeginning, key) > 0;
   });
   Plan plan = PlanResume(options);
@@ -123,36 +123,16 @@ Plan GoOn(TrainOptions options, const fs::path& run_dir) {
   return plan;
 }
 
-// Returns a sentence about where the files of a run went that was killed before its first
-// checkpoint; "" if there was none.
-std::string MakeRoom(const fs::path& run_dir) {
-  std::error_code ignored;
-  const auto has = [&](const char* name) { return fs::exists(run_dir / name, ignored); };
-  if (!has("config.toml") || !has("log") || results::IsSimulated(run_dir)) return "";
-  if (IsLocked(run_dir / "lock") || IsLocked(run_dir / "log")) {
-    throw UserError(fmt::format("--continue: another process trains in {}", run_dir.string()));
-  }
-  if (results::IsFailedStart(run_dir)) return "";
-  fs::path wanted = run_dir.has_filename() ? run_dir : run_dir.parent_path();
-  wanted += ".killed";
-  return fmt::format("{} had no checkpoint to go on from: begun again, and it was moved to {}",
-                     run_dir.string(), results::MoveAside(run_dir, wanted).string());
-}
-
 Plan Continue(const TrainOptions& options) {
-  // 1. A run with a checkpoint goes on. One whose checkpoints are damaged is refused: to begin again
-  // would bury it.
   const fs::path run_dir = DirOf(options);
-  const bool damaged = !learner::RunLine(run_dir / "checkpoints").damaged().empty();
-  if (damaged || results::HasCheckpoint(run_dir)) return GoOn(options, run_dir);
-  // 2. Any other begins, once its configuration is right.
-  LoadConfig(options.config, options.overrides, nullptr, CheckConfig);
-  const std::string moved = MakeRoom(run_dir);
+  // A learner writes a checkpoint before its first step, so that nothing is lost of a run without
+  // one that is begun again. One that has lost its checkpoints is refused, as by --resume.
+  if (!results::IsUnused(run_dir) && !results::IsFailedStart(run_dir)) {
+    return GoOn(options, run_dir);
+  }
   TrainOptions begins = options;
   begins.run_dir = run_dir;
-  Plan plan = PlanNew(begins);
-  plan.warning = moved;
-  return plan;
+  return PlanNew(begins);
 }
 
 }  // namespace

@@ -19,8 +19,7 @@ struct Plan {
   std::string warning{};  // for the operator; "" if there is none
 };
 
-// Makes the run directory of a run that begins. With `continues` a run without a checkpoint to go
-// on from is moved aside. Throws UserError.
+// Makes the run directory of a run that begins. Throws UserError.
 Plan PlanOf(const TrainOptions& options);
 
 }  // namespace starling::fleet

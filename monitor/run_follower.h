@@ -50,6 +50,8 @@ class RunFollower {
   const std::optional<Config>& config() const { return config_; }
   // Whether a process of the run is at work on this machine: its learner or its supervisor.
   bool alive() const { return alive_.any(); }
+  // What the supervisor says; nullopt if there is none.
+  const std::optional<FleetStatus>& fleet() const { return fleet_; }
   // The fleet lives without a learner.
   bool learner_gone() const;
   // The learner's newest status; nullopt before the first of a learner, and if the run is over.

@@ -197,15 +197,6 @@ bool IsFailedStart(const fs::path& dir) {
   return text.find("[staleness]") != std::string::npos && (has("log") || has("checkpoints"));
 }
 
-fs::path MoveAside(const fs::path& run_dir, const fs::path& wanted) {
-  const fs::path aside = CreateRunDir(wanted, /*may_number=*/true);
-  std::error_code error;
-  fs::rename(run_dir, aside, error);
-  if (!error) return aside;
-  throw UserError(fmt::format("{} cannot be moved to {}: {}", run_dir.string(), aside.string(),
-                              error.message()));
-}
-
 bool IsUnused(const fs::path& run_dir) {
   std::error_code ignored;
   fs::directory_iterator entry(run_dir, ignored);
@@ -263,7 +254,7 @@ std::string NewestCheckpoint(const fs::path& run_dir) {
 void CheckResumable(const fs::path& run_dir) {
   std::error_code ignored;
   const auto refuse = [&](const std::string& what) {
-    throw UserError(fmt::format("--resume {}: {}", run_dir.string(), what));
+    throw UserError(fmt::format("{}: {}", run_dir.string(), what));
   };
   if (!fs::is_directory(run_dir, ignored)) refuse("there is no such directory");
   if (!fs::exists(run_dir / "config.toml", ignored)) refuse("it has no config.toml: not a run");

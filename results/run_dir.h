@@ -22,11 +22,6 @@ std::filesystem::path CreateRunDir(const std::filesystem::path& wanted, bool may
 // CreateRunDir empties.
 bool IsFailedStart(const std::filesystem::path& dir);
 
-// Moves a run to `wanted`, or to that with a number behind it, and returns its new directory.
-// Throws UserError if it cannot. REQUIRES: no process trains in it.
-std::filesystem::path MoveAside(const std::filesystem::path& run_dir,
-                                const std::filesystem::path& wanted);
-
 // Returns whether `run_dir` is empty or does not exist. The probe of a `starling train` that was
 // killed in its first moments does not count.
 bool IsUnused(const std::filesystem::path& run_dir);

@@ -18,6 +18,7 @@ struct Health {
   bool well = false;
   std::string sentence{};  // "ok", or the reason
   bool done = false;       // not well, because the run comes to its end
+  bool over = false;       // not well, because no process of the run is here
 };
 
 // Well while the network thread's loop turns and the run goes on, also while it waits for actors.

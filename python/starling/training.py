@@ -92,7 +92,7 @@ def train(config: str | os.PathLike[str] | None = None, *,
     if resume is not None and run_dir is not None:
         raise Mistake("a run that is resumed stays in its directory: leave run_dir out")
     if continues and run_dir is None:
-        raise Mistake("a run that may go on must be named: give run_dir")
+        raise Mistake("continues wants the directory of the run: give run_dir, and not resume")
     if resume is not None:
         run_dir = Path(getattr(resume, "path", resume))
         words += ["--resume", str(run_dir)]
@@ -198,6 +198,8 @@ class _Follower:
     def look(self) -> None:
         if not self._file.exists():
             return
+        if self._file.stat().st_size < self._at:
+            self._at = 0  # the run has begun again
         with self._file.open("rb") as lines:
             lines.seek(self._at)
             for line in lines:

@@ -1,5 +1,5 @@
-"""An image of deploy/Containerfile, and containers of it, without a container engine: buildah builds
-it on a bare Debian, and its processes get the namespaces, the user, the environment and the mounts
+"""An image of deploy/Containerfile, and containers of it, without a container engine: buildah
+builds it on a bare Debian, and its processes get the namespaces, the user, the environment and the mounts
 that `docker run --read-only --tmpfs /tmp` gives. Nothing is left afterwards."""
 
 import json
@@ -58,6 +58,13 @@ class Image:
         self.dir = Path(tempfile.mkdtemp(prefix="starling-image-"))
         self._buildah = ["buildah", "--root", self.dir / "storage", "--runroot", self.dir / "state",
                          "--storage-driver", "vfs"]
+        try:
+            self._build(package)
+        except BaseException:
+            shutil.rmtree(self.dir)
+            raise
+
+    def _build(self, package):
         self._base()
         self._call("bud", "--isolation", "chroot", "--pull-never", "--format", "docker", "--tag",
                    "starling", "--file", ROOT / "deploy/Containerfile", "--build-arg",
@@ -67,7 +74,6 @@ class Image:
         self.root = Path(self._call("mount", self._call("from", "--pull-never", "starling")))
 
     def remove(self):
-        self._call("umount", "--all")
         shutil.rmtree(self.dir)
 
     def _base(self):
@@ -102,7 +108,8 @@ class Container:
         self._out = open(self._name, "wb")
         # The kernel ends all processes of its table with the first one.
         self._unshare = subprocess.Popen(
-            ["unshare", "--mount", "--pid", "--fork", "--kill-child", "bash", "-euc", MOUNTS, "bash",
+            ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork",
+             "--kill-child", "bash", "-euc", MOUNTS, "bash",
              image.root, runs, "chroot", "--userspec", config["User"], image.root,
              *self._inside(inside)],
             stdin=subprocess.DEVNULL, stdout=self._out, stderr=subprocess.STDOUT)
@@ -117,7 +124,8 @@ class Container:
     def first(self):
         """The id, outside, of its first process."""
         children = Path(f"/proc/{self._unshare.pid}/task/{self._unshare.pid}/children")
-        return int(children.read_text().split()[0])
+        self.until(children.read_text, "its first process")
+        return int(children.read_text())
 
     def processes(self, name):
         """The ids, outside, of its processes of this name."""
@@ -132,6 +140,16 @@ class Container:
                 pass  # it has just ended
         return found
 
+    def until(self, condition, what):
+        """Calls `condition` until it is true, while the container is there."""
+        def look():
+            ended = self._unshare.poll() is not None
+            found = condition()
+            if ended and not found:
+                raise AssertionError(f"it has ended without {what}:\n{self.output()}")
+            return found
+        return eventually(look, what)
+
     def execute(self, *words):
         """As `docker exec`: (exit status, output)."""
         user = self._image.config["User"].split(":")
@@ -145,14 +163,15 @@ class Container:
         os.kill(self.first(), number)
 
     def wait(self):
-        """The exit status of its first process."""
+        """The exit status of its first process; 1 if that was killed."""
         try:
             return self._unshare.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"it does not end:\n{self.output()}") from None
 
     def remove(self):
+        """The kernel lets go of the first process when all others are gone."""
         if self._unshare.poll() is None:
-            self._unshare.send_signal(signal.SIGKILL)
+            self.signal(signal.SIGKILL)
             self._unshare.wait()
         self._out.close()

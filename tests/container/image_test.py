@@ -13,7 +13,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from image import Container, Image, eventually, why_not
+from image import Container, Image, why_not
 
 PACKAGE = ""
 image = None
@@ -50,6 +50,9 @@ class ImageTest(unittest.TestCase):
         self.assertEqual(container.wait(), status, container.output())
         return container.output()
 
+    def summary(self):
+        return json.loads((self.runs / "a/summary.json").read_text())
+
     def log(self):
         path = self.runs / "a/log"
         return path.read_text() if path.exists() else ""
@@ -59,7 +62,7 @@ class ImageTest(unittest.TestCase):
         def saved():
             return [name for name in (self.runs / "a/checkpoints").glob("t*.safetensors")
                     if "-v000000000000" not in name.name]
-        eventually(lambda: saved() or container.first() is None, "a checkpoint")
+        container.until(saved, "a checkpoint")
 
     def test_says_how_it_is_used(self):
         self.assertIn("Usage: starling", self.ends(self.start()))
@@ -70,9 +73,10 @@ class ImageTest(unittest.TestCase):
 
     def test_trains_and_is_evaluated(self):
         self.ends(self.train(20_000))
-        self.assertGreaterEqual(json.loads((self.runs / "a/summary.json").read_text())["steps"], 20_000)
+        self.assertGreaterEqual(self.summary()["steps"], 20_000)
         self.assertEqual((self.runs / "a/log").stat().st_uid, 1000)
-        self.assertIn("mean return", self.ends(self.start("starling", "eval", "runs/a", "--episodes", "4")))
+        evaluation = self.start("starling", "eval", "runs/a", "--episodes", "4")
+        self.assertIn("mean return", self.ends(evaluation))
         self.assertIn("bit for bit", self.ends(self.start("starling", "replay", "runs/a")))
 
     def test_a_stop_is_a_clean_end_and_the_same_command_goes_on(self):
@@ -80,7 +84,7 @@ class ImageTest(unittest.TestCase):
         self.await_checkpoint(container)
         container.signal(signal.SIGTERM)
         self.ends(container, 130)
-        summary = json.loads((self.runs / "a/summary.json").read_text())
+        summary = self.summary()
         self.assertIsNone(summary["error"])
         self.assertIn(f"v{summary['updates']:012}", summary["final_checkpoint"])
         self.ends(self.train(summary["steps"] + 20_000))
@@ -90,29 +94,51 @@ class ImageTest(unittest.TestCase):
         container = self.train(10**9)
         self.await_checkpoint(container)
         container.signal(signal.SIGKILL)
-        self.ends(container, 137)
+        self.ends(container, 1)
         steps = json.loads((self.runs / "a/metrics.jsonl").read_text().splitlines()[-1])["steps"]
         self.ends(self.train(steps + 400_000))
-        self.assertNotIn("lost", self.log())
+        self.assertIn("nothing is lost", self.log())
+        self.assertNotIn("lost: ", self.log())
         self.assertIn("is complete", self.ends(self.train(steps + 400_000)))
+
+    def test_actors_in_other_containers_train(self):
+        self.ends(self.start("sh", "-euc", "mkdir -p runs/keys/allowed; cd runs; "
+                             "for who in learner actor; do starling keys new $who; done; "
+                             "cp keys/actor.public keys/allowed"))
+        learner = self.train(400_000, "--no-actors", "--set", "wire.endpoint=tcp://*:0", "--set",
+                             "wire.address=localhost", "--set",
+                             "wire.secret=runs/keys/learner.secret", "--set",
+                             "wire.allowed=runs/keys/allowed")
+        endpoint = self.runs / "a/endpoint"
+        learner.until(endpoint.exists, "an endpoint")
+        place = endpoint.read_text().strip()
+        keys = ["--secret", "runs/keys/actor.secret", "--learner-key", "runs/keys/learner.public"]
+        actors = [self.start("starling-actor", "--connect", place, *keys) for _ in range(2)]
+        self.ends(learner)
+        for actor in actors:
+            self.ends(actor)
+        self.assertEqual(self.log().count(" joined (pid "), 2)
 
     def test_its_health_is_that_of_its_run(self):
         kind, *check = image.config["Healthcheck"]["Test"]
         self.assertEqual(kind, "CMD")
         container = self.train(10**9)
-        eventually(lambda: container.execute(*check) == (0, "a: ok\n"), "it is well")
+        container.until(lambda: container.execute(*check) == (0, "a: ok\n"), "being well")
         learner, = container.processes("starling-learner")
         os.kill(learner, signal.SIGSTOP)
-        status, said = eventually(lambda: (sick := container.execute(*check))[0] and sick, "it is stuck")
+        status, said = container.until(lambda: (sick := container.execute(*check))[0] and sick,
+                                       "being stuck")
         self.assertEqual(status, 1)
         self.assertIn("a: stuck: the learner's loop turned ", said)
         os.kill(learner, signal.SIGCONT)
-        eventually(lambda: container.execute(*check) == (0, "a: ok\n"), "it is well again")
+        container.until(lambda: container.execute(*check) == (0, "a: ok\n"), "being well again")
 
     def test_no_process_that_lost_its_parent_stays(self):
-        container = self.start("sh", "-c", "(sleep 0.01 & echo $! > runs/orphan); exec sleep 60")
-        eventually(lambda: (self.runs / "orphan").exists(), "an orphan")
-        eventually(lambda: len(container.processes("sleep")) == 1, "its end")
+        container = self.start("sh", "-c",
+                               "(sleep 0.2 & touch runs/orphan); exec tail -f /dev/null")
+        container.until((self.runs / "orphan").exists, "an orphan")
+        names = lambda: container.execute("sh", "-c", "cat /proc/[0-9]*/comm")[1].split()
+        container.until(lambda: "tail" in names() and "sleep" not in names(), "its end")
         container.signal(signal.SIGTERM)
         self.ends(container, 143)
 

@@ -3,8 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include "core/file.h"
-#include "core/locked_file.h"
 #include "learner/storage/checkpoint.h"
 #include "results/run_dir.h"
 #include "tests/results/first_checkpoint.h"
@@ -40,13 +38,12 @@ class ContinueTest : public testing::Test {
     return ErrorOf([&] { PlanOf(options); });
   }
 
-  // A run that has trained for some steps.
-  void Begin() const {
+  // A run without a checkpoint.
+  void Begin(int steps) const {
     std::filesystem::create_directory(run_);
     results::WriteConfig(run_, LoadConfig(dir_ / "game.toml"));
     dir_.Write("run/log", "learner started\n");
-    dir_.Write("run/metrics.jsonl", R"({"steps":160,"updates":1})"
-                                    "\n");
+    dir_.Write("run/metrics.jsonl", "{\"steps\":" + std::to_string(steps) + "}\n");
   }
   std::filesystem::path WriteCheckpoint() const {
     std::filesystem::create_directory(run_);
@@ -80,7 +77,7 @@ TEST_F(ContinueTest, WithACheckpointItGoesOn) {
 TEST_F(ContinueTest, WhatOnlyABeginningTakesIsLeftOut) {
   WriteCheckpoint();
   TrainOptions options =
-      Options({"net.init=fan_in", "run.init_from=elsewhere", "run.dir=" + run_.string()});
+      Options({"net.init = fan_in", "run.init_from=elsewhere", "run.dir=" + run_.string()});
   options.run_dir = {};
   options.init_from = "elsewhere";
   const Plan plan = PlanOf(options);
@@ -102,46 +99,24 @@ TEST_F(ContinueTest, AConfigurationThatChangedSinceIsToldAndNotTaken) {
   EXPECT_EQ(PlanFor().warning, "") << "nothing of it is needed";
 }
 
-TEST_F(ContinueTest, ARunThatWasKilledBeforeItsFirstCheckpointIsMovedAside) {
-  for (const char* const aside : {"run.killed", "run.killed-2"}) {
-    Begin();
-    const Plan plan = PlanFor();
-    EXPECT_FALSE(plan.resume);
-    EXPECT_EQ(plan.warning, run_.string() +
-                                " had no checkpoint to go on from: begun again, and it was moved "
-                                "to " +
-                                (dir_ / aside).string());
-    EXPECT_TRUE(std::filesystem::exists(dir_ / aside / "metrics.jsonl"));
-    EXPECT_TRUE(std::filesystem::is_empty(run_));
-  }
-}
-
-TEST_F(ContinueTest, AStartThatFailedLeavesNothingAside) {
-  std::filesystem::create_directory(run_);
-  results::WriteConfig(run_, LoadConfig(dir_ / "game.toml"));
-  dir_.Write("run/log", "no such place\n");
-  EXPECT_EQ(PlanFor().warning, "");
+TEST_F(ContinueTest, AStartThatWasKilledBeforeItsFirstCheckpointBeginsAgain) {
+  Begin(0);
+  EXPECT_FALSE(PlanFor().resume);
   EXPECT_TRUE(std::filesystem::is_empty(run_));
-  EXPECT_FALSE(std::filesystem::exists(dir_ / "run.killed"));
 }
 
-TEST_F(ContinueTest, NothingIsMovedForAMistakeOrWhileAnotherProcessTrains) {
-  Begin();
-  EXPECT_THAT(Refusal(Options({"run.steps=-1"})), HasSubstr("run.steps"));
-  EXPECT_THAT(Refusal(Options({"env.name=nowhere"})), HasSubstr("nowhere"));
-  for (const char* const file : {"log", "lock"}) {
-    const LockedFile other(run_ / file);
-    EXPECT_EQ(Refusal(Options()), "--continue: another process trains in " + run_.string());
-  }
-  EXPECT_TRUE(std::filesystem::exists(run_ / "metrics.jsonl"));
-}
-
-TEST_F(ContinueTest, WhatIsNoRunOrIsDamagedIsLeftAlone) {
+TEST_F(ContinueTest, WhatIsNoRunOrHasLostItsCheckpointsIsLeftAlone) {
   dir_.Write("run/letter", "dear");
-  EXPECT_THAT(Refusal(Options()), HasSubstr("run is not empty; choose another --run-dir"));
+  EXPECT_THAT(Refusal(Options()), HasSubstr("it has no config.toml: not a run"));
+  std::filesystem::remove_all(run_);
+  Begin(160);
+  EXPECT_THAT(Refusal(Options()), HasSubstr("it has no checkpoint to go on from"));
   std::filesystem::remove_all(run_);
   std::filesystem::resize_file(WriteCheckpoint(), 100);
   EXPECT_THAT(Refusal(Options()), HasSubstr("no good checkpoint"));
+  std::filesystem::remove_all(run_ / "checkpoints");
+  std::filesystem::create_symlink(dir_ / "unplugged", run_ / "checkpoints");
+  EXPECT_THAT(Refusal(Options()), HasSubstr("run"));
   EXPECT_EQ(dir_.CountFiles(), 2u) << "game.toml and run";
 }
 

@@ -61,7 +61,10 @@ fs::path MoveAside(const Grid& grid, const Run& run) {
         eval->played.episodes, eval->played.greedy ? ", greedily" : "", eval->played.episodes,
         eval->played.greedy, run.dir.string()));
   }
-  return results::MoveAside(run.dir, grid.dir / "old" / run.outcome.dir);
+  const fs::path aside =
+      results::CreateRunDir(grid.dir / "old" / run.outcome.dir, /*may_number=*/true);
+  fs::rename(run.dir, aside);
+  return aside;
 }
 
 constexpr std::size_t kMaxLine = 16 << 10, kLinesKept = 200;  // of the output of a job

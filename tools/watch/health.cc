@@ -34,8 +34,8 @@ HealthAnswer HealthIn(const fs::path& target, const Clock& clock) {
   HealthAnswer answer{.well = true};
   for (const report::FoundRun& found : RunsIn(target)) {
     RunPages run(found.dir, clock);
-    if (!run.FindAlive()) continue;
     const monitor::Health health = run.Health();
+    if (health.over) continue;
     answer.well &= IsWell(health);
     answer.text +=
         fmt::format("{}: {}\n", found.dir.lexically_relative(target).string(), health.sentence);

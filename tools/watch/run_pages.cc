@@ -61,9 +61,14 @@ monitor::Health RunPages::Health() {
   run_.LookAtStatus();
   if (run_.alive()) begins_ = false;
   const auto& published = run_.published();
-  if (run_.learner_gone()) return {.sentence = "gone: the learner has died; another one follows"};
   if (!run_.alive() && !begins_) {
-    return {.sentence = "over: no process of this run is at work here"};
+    return {.sentence = "over: no process of this run is at work here", .over = true};
+  }
+  // Between two learners, before the first one and behind the last one the supervisor knows more.
+  if (const auto& fleet = run_.fleet(); fleet && !fleet->learner_alive) {
+    if (fleet->redo) return {true, "ok: what a killed learner had applied is done again"};
+    if (fleet->over) return {.sentence = "done: the run comes to its end", .done = true};
+    if (published) return {.sentence = "gone: the learner has died; another one follows"};
   }
   return monitor::HealthOf(published ? &*published : nullptr, clock_.NowMs());
 }

@@ -18,7 +18,8 @@ struct WatchOptions {
   bool play = false;                   // is the process that plays (tools/watch/live_play.h)
 };
 
-// Serves until a stop signal, or the end of `parent`, or says how it is. Returns the exit status. Throws UserError.
+// Serves until a stop signal, or the end of `parent`; or says how it is. Returns the exit status.
+// Throws UserError.
 int RunWatch(const WatchOptions& options);
 
 }  // namespace starling::watch

@@ -57,15 +57,23 @@ TEST_F(HealthTest, OfADirectoryIsThatOfTheRunsAtWork) {
   Expect("runs", false, "a: stuck: the learner's loop turned 6.0 s ago for the last time\nb: ok\n");
 }
 
-TEST_F(HealthTest, ALearnerThatHasDiedIsMissed) {
+// Without a learner it is the supervisor that knows.
+TEST_F(HealthTest, ALearnerThatHasDiedIsMissedUnlessTheRunEndsOrIsRedone) {
   using wire::RuntimeDir;
   Write("a", {.steps = 0, .summary = false});
   const auto learner = AtWork("a");
   Say(learner);
   const auto root = wire::RuntimeRoot(dir_.path().string());
   const auto supervisor = RuntimeDir::Create(root, RuntimeDir::FleetOf(dir_ / "a"));
-  ReplaceFile(supervisor.path() / "status", ToText(monitor::FleetStatus{.learner_alive = false}));
+  const auto tell = [&](const monitor::FleetStatus& fleet) {
+    ReplaceFile(supervisor.path() / "status", ToText(fleet));
+  };
+  tell({});
   Expect("a", false, "gone: the learner has died; another one follows\n");
+  tell({.redo = monitor::RedoStatus{}});
+  Expect("a", true, "ok: what a killed learner had applied is done again\n");
+  tell({.over = true});
+  Expect("a", true, "done: the run comes to its end\n");
 }
 
 }  // namespace
