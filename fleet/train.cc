@@ -192,7 +192,7 @@ int Report(const Plan& plan, const SupervisorResult& result, const TrainOptions&
 int RunTrain(const TrainOptions& options) {
   // 1. Check everything before the first process.
   const fs::path actor = ProgramIn(options.programs, "starling-actor");
-  Plan plan = PlanOf(options);
+  Plan plan = PreparePlan(options);
   monitor::Console console(STDERR_FILENO, StyleFor(options.progress));
   if (const std::string complete = IfComplete(plan); !complete.empty()) {
     if (!plan.warning.empty()) console.Print(plan.warning);
@@ -207,7 +207,7 @@ int RunTrain(const TrainOptions& options) {
   const KeptConfig config_before(plan);
   results::RemoveTemporaries(plan.run_dir);
   plan.config.run.dir = plan.run_dir.string();
-  // Before the first line of the log: then whatever a start leaves that is killed says what it is.
+  // Before the first line of the log, so that a start that is killed is known for one.
   if (!plan.resume) results::WriteConfig(plan.run_dir, plan.config);
   if (plan.resume) results::WriteError(plan.run_dir, "");  // no failed run any more
   RemoveLeftovers(plan.config, log);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/locked_file.h"
 #include "core/text.h"
 #include "fleet/actor_command.h"
 #include "fleet/check_config.h"
@@ -20,8 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // Keys that matter only when a run begins.
-constexpr std::string_view kOfABeginning[] = {"run.init_from", "net.init", "net.initial",
-                                              "net.deviation_init"};
+constexpr std::string_view kOnlyAtBeginning[] = {"run.init_from", "net.init", "net.initial",
+                                                 "net.deviation_init"};
 
 LearnerCommand LearnerOf(const Config& config, const TrainOptions& options) {
   LearnerCommand learner = LearnerCommandOf(config, options.programs);
@@ -57,7 +58,7 @@ Plan PlanResume(const TrainOptions& options) {
             .resume = true};
   plan.learner = LearnerOf(plan.config, options);
   if (!options.no_actors) CheckOwnActor(plan.config);
-  for (const std::string_view key : kOfABeginning) {
+  for (const std::string_view key : kOnlyAtBeginning) {
     if (const std::string where = source.Where(key); where.starts_with("--set")) {
       throw UserError(where + ": only a new run starts from other weights, this one has its own");
     }
@@ -86,23 +87,24 @@ fs::path DirOf(const TrainOptions& options) {
       "--continue must know its run: give --run-dir DIR, or run.dir in the configuration");
 }
 
-// Paths are absolute in a run's configuration, and these values may be those of its machine.
+// Not compared: config.toml of a run has these paths as absolute ones, and these values may be those
+// of its machine.
 constexpr std::string_view kResolved[] = {"wire.secret", "wire.allowed", "status.token_file",
                                           "actors.count", "actors.instructions"};
 
 // Returns a sentence about keys that CONFIG sets otherwise than the run, or "". A CONFIG that is
 // gone or wrong by now is no news: nothing of it is needed.
 std::string IgnoredOf(const TrainOptions& options, const Config& run) {
-  ConfigSource source;
-  const auto ignored = [&](const std::string& key) {
-    const std::string where = source.Where(key);
-    return !where.empty() && !where.starts_with("--set") &&
-           std::ranges::count(kOfABeginning, key) + std::ranges::count(kResolved, key) == 0;
-  };
   std::string difference;
   try {
+    ConfigSource source;
     const Config config = LoadConfig(options.config, options.overrides, &source);
-    difference = Difference(run, config, ignored);
+    difference = Difference(run, config, [&](const std::string& key) {
+      const std::string where = source.Where(key);
+      return !where.empty() && !where.starts_with("--set") &&
+             std::ranges::count(config.automatic, key) == 0 &&
+             std::ranges::count(kOnlyAtBeginning, key) + std::ranges::count(kResolved, key) == 0;
+    });
   } catch (const UserError&) {
   }
   if (difference.empty()) return "";
@@ -111,12 +113,14 @@ std::string IgnoredOf(const TrainOptions& options, const Config& run) {
       (*options.resume / "config.toml").string(), options.config.string(), difference);
 }
 
+// Settings of a beginning do not count any more, where --resume refuses them: the command is the same
+// at every call.
 Plan GoOn(TrainOptions options, const fs::path& run_dir) {
   options.resume = run_dir;
   std::erase_if(options.overrides, [](const std::string& setting) {
     std::string key = setting.substr(0, setting.find('='));
     std::erase(key, ' ');
-    return key == "run.dir" || std::ranges::count(kOfABeginning, key) > 0;
+    return key == "run.dir" || std::ranges::count(kOnlyAtBeginning, key) > 0;
   });
   Plan plan = PlanResume(options);
   plan.warning = IgnoredOf(options, plan.config);
@@ -125,19 +129,22 @@ Plan GoOn(TrainOptions options, const fs::path& run_dir) {
 
 Plan Continue(const TrainOptions& options) {
   const fs::path run_dir = DirOf(options);
-  // A learner writes a checkpoint before its first step, so that nothing is lost of a run without
-  // one that is begun again. One that has lost its checkpoints is refused, as by --resume.
-  if (!results::IsUnused(run_dir) && !results::IsFailedStart(run_dir)) {
-    return GoOn(options, run_dir);
+  // A learner writes a checkpoint before its first step: a run without one loses nothing by
+  // beginning again. One that has lost its checkpoints is refused, as by --resume.
+  if (results::IsUnused(run_dir) || results::IsFailedStart(run_dir)) {
+    TrainOptions fresh = options;
+    fresh.run_dir = run_dir;
+    return PlanNew(fresh);
   }
-  TrainOptions begins = options;
-  begins.run_dir = run_dir;
-  return PlanNew(begins);
+  if (!results::HasCheckpoint(run_dir) && IsLocked(run_dir / "lock")) {
+    throw UserError(run_dir.string() + ": another process trains there");
+  }
+  return GoOn(options, run_dir);
 }
 
 }  // namespace
 
-Plan PlanOf(const TrainOptions& options) {
+Plan PreparePlan(const TrainOptions& options) {
   if (options.resume) return PlanResume(options);
   return options.continues ? Continue(options) : PlanNew(options);
 }

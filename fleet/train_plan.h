@@ -19,7 +19,8 @@ struct Plan {
   std::string warning{};  // for the operator; "" if there is none
 };
 
-// Makes the run directory of a run that begins. Throws UserError.
-Plan PlanOf(const TrainOptions& options);
+// Creates the run directory of a run that begins, and empties a failed start there. Throws
+// UserError.
+Plan PreparePlan(const TrainOptions& options);
 
 }  // namespace starling::fleet

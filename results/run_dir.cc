@@ -262,9 +262,11 @@ void CheckResumable(const fs::path& run_dir) {
   if (!damaged && !HasCheckpoint(run_dir)) {  // learner::CheckStart names the damage
     const std::string way = WayToACheckpoint(run_dir);
     refuse("it has no checkpoint to go on from" +
-           (way.empty() ? "; start again with: starling train CONFIG --run-dir " +
-                              ShellQuoted(run_dir.string())
-                        : way));
+           (!way.empty() ? way
+            : IsFailedStart(run_dir)
+                ? "; start again with: starling train CONFIG --run-dir " +
+                      ShellQuoted(run_dir.string())
+                : "; to train again choose another --run-dir, or move this one away"));
   }
   TestWritable(run_dir, kMakeRoom);
 }

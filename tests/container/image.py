@@ -1,6 +1,6 @@
 """An image of deploy/Containerfile, and containers of it, without a container engine: buildah
-builds it on a bare Debian, and its processes get the namespaces, the user, the environment and the mounts
-that `docker run --read-only --tmpfs /tmp` gives. Nothing is left afterwards."""
+builds it on a bare Debian, and its processes get mounts and a process table of their own, the user
+and the environment that `docker run --read-only --tmpfs /tmp` gives. Nothing is left afterwards."""
 
 import json
 import os
@@ -69,8 +69,8 @@ class Image:
         self._call("bud", "--isolation", "chroot", "--pull-never", "--format", "docker", "--tag",
                    "starling", "--file", ROOT / "deploy/Containerfile", "--build-arg",
                    "BASE=localhost/base", "--build-arg", f"PACKAGE={package}", ROOT)
-        self.config = json.loads(self._call("inspect", "--type", "image", "starling"))
-        self.config = self.config["Docker"]["config"]
+        inspected = json.loads(self._call("inspect", "--type", "image", "starling"))
+        self.config = inspected["Docker"]["config"]
         self.root = Path(self._call("mount", self._call("from", "--pull-never", "starling")))
 
     def remove(self):
@@ -102,10 +102,11 @@ class Container:
     """The command, or that of the image, with `runs` as the volume /starling/runs."""
 
     def __init__(self, image, runs, *command):
-        self._image, self._name = image, runs.parent / f"container-{time.monotonic_ns()}"
+        self._image = image
+        self._output_path = runs.parent / f"container-{time.monotonic_ns()}"
         config = image.config
         inside = [*config["Entrypoint"], *(command or config["Cmd"])]
-        self._out = open(self._name, "wb")
+        self._out = open(self._output_path, "wb")
         # The kernel ends all processes of its table with the first one.
         self._unshare = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork",
@@ -119,17 +120,17 @@ class Container:
         return ["env", "-i", "-C", config["WorkingDir"], *config["Env"], *map(str, words)]
 
     def output(self):
-        return self._name.read_text(errors="replace")
+        return self._output_path.read_text(errors="replace")
 
-    def first(self):
+    def first_pid(self):
         """The id, outside, of its first process."""
         children = Path(f"/proc/{self._unshare.pid}/task/{self._unshare.pid}/children")
         self.until(children.read_text, "its first process")
         return int(children.read_text())
 
-    def processes(self, name):
+    def pids_of(self, name):
         """The ids, outside, of its processes of this name."""
-        table = os.readlink(f"/proc/{self.first()}/ns/pid")
+        table = os.readlink(f"/proc/{self.first_pid()}/ns/pid")
         found = []
         for place in Path("/proc").glob("[0-9]*"):
             try:
@@ -154,13 +155,13 @@ class Container:
         """As `docker exec`: (exit status, output)."""
         user = self._image.config["User"].split(":")
         done = subprocess.run(
-            ["nsenter", "--target", str(self.first()), "--mount", "--pid", "--root", "--setuid",
+            ["nsenter", "--target", str(self.first_pid()), "--mount", "--pid", "--root", "--setuid",
              user[0], "--setgid", user[1], "--", *self._inside(words)],
             stdin=subprocess.DEVNULL, capture_output=True, text=True)
         return done.returncode, done.stdout + done.stderr
 
     def signal(self, number):
-        os.kill(self.first(), number)
+        os.kill(self.first_pid(), number)
 
     def wait(self):
         """The exit status of its first process; 1 if that was killed."""

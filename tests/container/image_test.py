@@ -124,12 +124,11 @@ class ImageTest(unittest.TestCase):
         self.assertEqual(kind, "CMD")
         container = self.train(10**9)
         container.until(lambda: container.execute(*check) == (0, "a: ok\n"), "being well")
-        learner, = container.processes("starling-learner")
+        learner, = container.pids_of("starling-learner")
         os.kill(learner, signal.SIGSTOP)
-        status, said = container.until(lambda: (sick := container.execute(*check))[0] and sick,
-                                       "being stuck")
-        self.assertEqual(status, 1)
-        self.assertIn("a: stuck: the learner's loop turned ", said)
+        stuck = "a: stuck: the learner's loop turned "
+        container.until(lambda: stuck in container.execute(*check)[1], "being stuck")
+        self.assertEqual(container.execute(*check)[0], 1)
         os.kill(learner, signal.SIGCONT)
         container.until(lambda: container.execute(*check) == (0, "a: ok\n"), "being well again")
 
@@ -137,8 +136,11 @@ class ImageTest(unittest.TestCase):
         container = self.start("sh", "-c",
                                "(sleep 0.2 & touch runs/orphan); exec tail -f /dev/null")
         container.until((self.runs / "orphan").exists, "an orphan")
-        names = lambda: container.execute("sh", "-c", "cat /proc/[0-9]*/comm")[1].split()
-        container.until(lambda: "tail" in names() and "sleep" not in names(), "its end")
+
+        def reaped():
+            names = container.execute("sh", "-c", "cat /proc/[0-9]*/comm")[1].split()
+            return "tail" in names and "sleep" not in names
+        container.until(reaped, "its end")
         container.signal(signal.SIGTERM)
         self.ends(container, 143)
 
@@ -149,6 +151,6 @@ class ImageTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1 and not sys.argv[1].startswith("-") and sys.argv[1].endswith(".tar.gz"):
+    if len(sys.argv) > 1 and sys.argv[1].endswith(".tar.gz"):
         PACKAGE = sys.argv.pop(1)
     unittest.main(verbosity=2)

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "core/locked_file.h"
 #include "learner/storage/checkpoint.h"
 #include "results/run_dir.h"
 #include "tests/results/first_checkpoint.h"
@@ -32,10 +33,10 @@ class ContinueTest : public testing::Test {
             .programs = std::filesystem::path(STARLING_PROGRAM).parent_path()};
   }
   Plan PlanFor(std::vector<std::string> overrides = {}) const {
-    return PlanOf(Options(std::move(overrides)));
+    return PreparePlan(Options(std::move(overrides)));
   }
   std::string Refusal(const TrainOptions& options) const {
-    return ErrorOf([&] { PlanOf(options); });
+    return ErrorOf([&] { PreparePlan(options); });
   }
 
   // A run without a checkpoint.
@@ -80,7 +81,7 @@ TEST_F(ContinueTest, WhatOnlyABeginningTakesIsLeftOut) {
       Options({"net.init = fan_in", "run.init_from=elsewhere", "run.dir=" + run_.string()});
   options.run_dir = {};
   options.init_from = "elsewhere";
-  const Plan plan = PlanOf(options);
+  const Plan plan = PreparePlan(options);
   EXPECT_TRUE(plan.resume);
   EXPECT_EQ(plan.run_dir, run_);
   EXPECT_EQ(plan.config.run.init_from, "");
@@ -95,6 +96,11 @@ TEST_F(ContinueTest, AConfigurationThatChangedSinceIsToldAndNotTaken) {
                 (dir_ / "game.toml").string() +
                 ": run.steps is 1000 there and 5000 here; --set changes a run that has begun");
   EXPECT_EQ(PlanFor({"run.steps=9000"}).warning, "") << "that is taken";
+  // What is of the machine is not the file's.
+  dir_.Write("game.toml",
+             "[env]\nname = \"catch\"\n[actors]\ncount = \"auto\"\n"
+             "[net]\nkind = \"mlp\"\n[updates]\ngradients = \"auto\"\n");
+  EXPECT_EQ(PlanFor().warning, "");
   std::filesystem::remove(dir_ / "game.toml");
   EXPECT_EQ(PlanFor().warning, "") << "nothing of it is needed";
 }
@@ -116,8 +122,15 @@ TEST_F(ContinueTest, WhatIsNoRunOrHasLostItsCheckpointsIsLeftAlone) {
   EXPECT_THAT(Refusal(Options()), HasSubstr("no good checkpoint"));
   std::filesystem::remove_all(run_ / "checkpoints");
   std::filesystem::create_symlink(dir_ / "unplugged", run_ / "checkpoints");
-  EXPECT_THAT(Refusal(Options()), HasSubstr("run"));
-  EXPECT_EQ(dir_.CountFiles(), 2u) << "game.toml and run";
+  EXPECT_THAT(Refusal(Options()), HasSubstr("it has no checkpoint to go on from"));
+  EXPECT_TRUE(std::filesystem::exists(run_ / "config.toml"));
+}
+
+TEST_F(ContinueTest, ARunBeforeItsFirstCheckpointWhoseLearnerLivesIsNotBegunAgain) {
+  Begin(0);
+  const LockedFile learner(run_ / "lock");
+  EXPECT_EQ(Refusal(Options()), run_.string() + ": another process trains there");
+  EXPECT_TRUE(std::filesystem::exists(run_ / "metrics.jsonl"));
 }
 
 TEST_F(ContinueTest, ItsRunMustBeNamed) {
@@ -126,7 +139,7 @@ TEST_F(ContinueTest, ItsRunMustBeNamed) {
   EXPECT_EQ(Refusal(options),
             "--continue must know its run: give --run-dir DIR, or run.dir in the configuration");
   options.overrides = {"run.dir=" + run_.string()};
-  EXPECT_EQ(PlanOf(options).run_dir, run_);
+  EXPECT_EQ(PreparePlan(options).run_dir, run_);
 }
 
 }  // namespace

@@ -14,12 +14,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool IsWell(const monitor::Health& health) { return health.well || health.done; }
+bool WellOrDone(const monitor::Health& health) { return health.well || health.done; }
 
 std::vector<report::FoundRun> RunsIn(const fs::path& dir) {
   try {
     return report::FindRuns({dir});
-  } catch (const UserError&) {  // there is none yet
+  } catch (const UserError&) {  // none is there
     return {};
   }
 }
@@ -29,14 +29,14 @@ std::vector<report::FoundRun> RunsIn(const fs::path& dir) {
 HealthAnswer HealthIn(const fs::path& target, const Clock& clock) {
   if (IsRun(target)) {
     const monitor::Health health = RunPages(target, clock).Health();
-    return {.well = IsWell(health), .text = health.sentence + "\n"};
+    return {.well = WellOrDone(health), .text = health.sentence + "\n"};
   }
   HealthAnswer answer{.well = true};
   for (const report::FoundRun& found : RunsIn(target)) {
     RunPages run(found.dir, clock);
     const monitor::Health health = run.Health();
     if (health.over) continue;
-    answer.well &= IsWell(health);
+    answer.well &= WellOrDone(health);
     answer.text +=
         fmt::format("{}: {}\n", found.dir.lexically_relative(target).string(), health.sentence);
   }

@@ -64,7 +64,7 @@ monitor::Health RunPages::Health() {
   if (!run_.alive() && !begins_) {
     return {.sentence = "over: no process of this run is at work here", .over = true};
   }
-  // Between two learners, before the first one and behind the last one the supervisor knows more.
+  // Between two learners, before the first and after the last, the supervisor knows more.
   if (const auto& fleet = run_.fleet(); fleet && !fleet->learner_alive) {
     if (fleet->redo) return {true, "ok: what a killed learner had applied is done again"};
     if (fleet->over) return {.sentence = "done: the run comes to its end", .done = true};
