@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <chrono>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "core/error.h"
@@ -12,8 +15,10 @@
 #include "fleet/actor_command.h"
 #include "fleet/check_config.h"
 #include "learner/storage/start.h"
+#include "monitor/run_follower.h"
 #include "results/initial_net.h"
 #include "results/run_dir.h"
+#include "wire/runtime_dir.h"
 
 namespace starling::fleet {
 namespace {
@@ -119,7 +124,7 @@ Plan GoOn(TrainOptions options, const fs::path& run_dir) {
   options.resume = run_dir;
   std::erase_if(options.overrides, [](const std::string& setting) {
     std::string key = setting.substr(0, setting.find('='));
-    std::erase(key, ' ');
+    std::erase_if(key, [](unsigned char c) { return std::isspace(c) != 0; });
     return key == "run.dir" || std::ranges::count(kOnlyAtBeginning, key) > 0;
   });
   Plan plan = PlanResume(options);
@@ -127,26 +132,46 @@ Plan GoOn(TrainOptions options, const fs::path& run_dir) {
   return plan;
 }
 
-Plan Continue(const TrainOptions& options) {
+// Whether a process of the run is at work on this machine: also a learner that has not locked
+// anything there yet.
+bool IsAlive(const fs::path& run_dir) {
+  if (IsLocked(run_dir / "lock") || IsLocked(run_dir / "log")) return true;
+  try {
+    const auto root = monitor::RuntimeRootOf(LoadConfig(run_dir / "config.toml"));
+    return root && wire::RuntimeDir::FindOwner(*root, run_dir);
+  } catch (const UserError&) {
+    return false;  // it has no configuration yet
+  }
+}
+
+Plan Continue(const TrainOptions& options, const Waits& wait) {
   const fs::path run_dir = DirOf(options);
-  // A learner writes a checkpoint before its first step: a run without one loses nothing by
+  // 1. A run with a checkpoint goes on.
+  while (!results::HasCheckpoint(run_dir) && IsAlive(run_dir) && wait()) continue;
+  if (results::HasCheckpoint(run_dir)) return GoOn(options, run_dir);
+  if (IsAlive(run_dir)) throw UserError(run_dir.string() + ": another process trains there");
+  // 2. A learner writes a checkpoint before its first step: a run without one loses nothing by
   // beginning again. One that has lost its checkpoints is refused, as by --resume.
-  if (results::IsUnused(run_dir) || results::IsFailedStart(run_dir)) {
-    TrainOptions fresh = options;
-    fresh.run_dir = run_dir;
-    return PlanNew(fresh);
+  if (!results::IsUnused(run_dir) && !results::IsFailedStart(run_dir)) {
+    return GoOn(options, run_dir);
   }
-  if (!results::HasCheckpoint(run_dir) && IsLocked(run_dir / "lock")) {
-    throw UserError(run_dir.string() + ": another process trains there");
-  }
-  return GoOn(options, run_dir);
+  TrainOptions fresh = options;
+  fresh.run_dir = run_dir;
+  return PlanNew(fresh);
 }
 
 }  // namespace
 
-Plan PreparePlan(const TrainOptions& options) {
+Waits WaitsForAnEnd() {
+  return [left = 100]() mutable {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    return left-- > 0;
+  };
+}
+
+Plan PreparePlan(const TrainOptions& options, const Waits& wait) {
   if (options.resume) return PlanResume(options);
-  return options.continues ? Continue(options) : PlanNew(options);
+  return options.continues ? Continue(options, wait) : PlanNew(options);
 }
 
 }  // namespace starling::fleet

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 
 #include "core/config/config.h"
@@ -19,8 +20,13 @@ struct Plan {
   std::string warning{};  // for the operator; "" if there is none
 };
 
-// Creates the run directory of a run that begins, and empties a failed start there. Throws
-// UserError.
-Plan PreparePlan(const TrainOptions& options);
+// Waits for a moment; false: that was the last one.
+using Waits = std::function<bool()>;
+// Five seconds in all: a learner whose supervisor was killed ends within two.
+Waits WaitsForAnEnd();
+
+// Creates the run directory of a run that begins, and empties a failed start there. `wait` is for
+// the processes of an earlier start that are ending. Throws UserError.
+Plan PreparePlan(const TrainOptions& options, const Waits& wait = WaitsForAnEnd());
 
 }  // namespace starling::fleet

@@ -21,6 +21,7 @@
 #include "core/text.h"
 #include "learner/run_status.h"
 #include "learner/storage/checkpoint.h"
+#include "learner/storage/journal_reader.h"
 #include "learner/storage/terms.h"
 #include "results/initial_net.h"
 
@@ -51,6 +52,9 @@ bool TryCreate(const fs::path& dir) {
 constexpr char kProbe[] = ".probe", kSimulatedMark[] = "simulated";
 
 bool IsProbe(const fs::path& path) { return path.filename().string().starts_with(kProbe); }
+// What a new volume has, and nobody may remove.
+bool IsOfTheDisk(const fs::path& path) { return path.filename() == "lost+found"; }
+bool IsNoFile(const fs::path& path) { return IsProbe(path) || IsOfTheDisk(path); }
 
 void TestWritable(const fs::path& dir, const char* advice) {
   const fs::path probe = dir / kProbe;
@@ -80,11 +84,20 @@ bool IsTemporary(const fs::path& path) {
 }
 
 bool IsOfAStart(const fs::path& path) {
-  return std::ranges::count(kOfAStart, path.filename().string()) > 0 || IsProbe(path) ||
+  return std::ranges::count(kOfAStart, path.filename().string()) > 0 || IsNoFile(path) ||
          IsTemporary(path);
 }
 
-// Returns whether a line of metrics.jsonl, or the summary, has steps.
+bool JournalHasUpdates(const fs::path& journal) {
+  try {
+    const learner::JournalTail tail = learner::TailOf(journal, {});
+    return tail.updates > 0 || tail.damaged;
+  } catch (const std::runtime_error&) {
+    return false;  // it has not begun
+  }
+}
+
+// Returns whether a line of metrics.jsonl, the summary or the journal has steps.
 bool HasSteps(const fs::path& dir) {
   const auto in = [](const std::string& line) {
     const auto status = learner::ParseStatus(line);
@@ -95,29 +108,38 @@ bool HasSteps(const fs::path& dir) {
     if (in(line)) return true;
   }
   std::error_code ignored;
-  return fs::exists(dir / "summary.json", ignored) && in(ReadFile(dir / "summary.json"));
+  if (fs::exists(dir / "summary.json", ignored) && in(ReadFile(dir / "summary.json"))) return true;
+  return JournalHasUpdates(dir / "journal");
 }
 
-// Also one that does not count, or is not complete.
+// Also one that does not count, or is not complete, but for a first one that was never finished:
+// nothing came before it. Links lead to another disk, which may be gone for now.
 bool AnyCheckpoint(const fs::path& dir) {
+  constexpr std::string_view kFirst = "-v000000000000";
+  const fs::path checkpoints = dir / "checkpoints";
   std::error_code error;
-  fs::directory_iterator entry(dir / "checkpoints", error);
-  return !error && std::any_of(begin(entry), end(entry), [](const fs::path& path) {
+  if (fs::is_symlink(checkpoints, error) || HasCheckpoint(dir)) return true;
+  fs::directory_iterator entry(checkpoints, error);
+  return !error && std::any_of(begin(entry), end(entry), [&](const fs::path& path) {
     const std::string name = path.filename().string();
-    if (name.ends_with(".tmp")) return false;  // of a writer that was killed
+    if (name.ends_with(".tmp") || name.find(kFirst) != std::string::npos) return false;
     return name.find("safetensors") != std::string::npos || name.find("-v") != std::string::npos;
   });
 }
 
-// Returns whether `dir` held nothing else; it is empty then.
+// Returns whether `dir` held nothing else; it is empty then. Whatever kills this program meanwhile
+// leaves a failed start: the configuration goes last, and then an empty log.
 bool RemoveFailedStart(const fs::path& dir) {
   try {
-    if (fs::is_symlink(dir) || !IsFailedStart(dir)) return false;
+    if (!IsFailedStart(dir)) return false;
     const LockedFile log(dir / "log");  // another `starling train` may be at its start
     if (!log.held() || !IsFailedStart(dir)) return false;
     for (const fs::path& path : std::vector<fs::path>(fs::directory_iterator(dir), {})) {
-      if (path.filename() != "log") fs::remove_all(path);
+      const bool last = path.filename() == "log" || path.filename() == "config.toml";
+      if (!last && !IsOfTheDisk(path)) fs::remove_all(path);
     }
+    fs::resize_file(dir / "log", 0);
+    fs::remove(dir / "config.toml");
     fs::remove(dir / "log");
     return true;
   } catch (const std::system_error&) {
@@ -201,7 +223,7 @@ bool IsUnused(const fs::path& run_dir) {
   std::error_code ignored;
   fs::directory_iterator entry(run_dir, ignored);
   if (ignored) return !fs::exists(run_dir, ignored);
-  return std::all_of(begin(entry), end(entry), IsProbe);
+  return std::all_of(begin(entry), end(entry), IsNoFile);
 }
 
 bool IsFileOfARun(const fs::path& path) {
@@ -256,7 +278,8 @@ void CheckResumable(const fs::path& run_dir) {
   const auto refuse = [&](const std::string& what) {
     throw UserError(fmt::format("{}: {}", run_dir.string(), what));
   };
-  if (!fs::is_directory(run_dir, ignored)) refuse("there is no such directory");
+  if (!fs::exists(run_dir, ignored)) refuse("there is no such directory");
+  if (!fs::is_directory(run_dir, ignored)) refuse("it is no directory");
   if (!fs::exists(run_dir / "config.toml", ignored)) refuse("it has no config.toml: not a run");
   const bool damaged = !learner::RunLine(run_dir / "checkpoints").damaged().empty();
   if (!damaged && !HasCheckpoint(run_dir)) {  // learner::CheckStart names the damage

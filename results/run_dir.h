@@ -22,7 +22,7 @@ std::filesystem::path CreateRunDir(const std::filesystem::path& wanted, bool may
 // CreateRunDir empties.
 bool IsFailedStart(const std::filesystem::path& dir);
 
-// Returns whether `run_dir` is empty or does not exist. The probe of a `starling train` that was
+// Returns whether `run_dir` is empty or does not exist; lost+found does not count. The probe of a `starling train` that was
 // killed in its first moments does not count.
 bool IsUnused(const std::filesystem::path& run_dir);
 

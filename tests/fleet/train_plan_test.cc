@@ -3,12 +3,15 @@
 
 #include <gmock/gmock.h>
 
+#include <optional>
+
 #include "core/locked_file.h"
 #include "learner/storage/checkpoint.h"
 #include "results/run_dir.h"
 #include "tests/results/first_checkpoint.h"
 #include "tests/support/error_of.h"
 #include "tests/support/temp_dir.h"
+#include "wire/runtime_dir.h"
 
 namespace starling::fleet {
 namespace {
@@ -22,7 +25,8 @@ class ContinueTest : public testing::Test {
   void WriteGame(int steps) {
     dir_.Write("game.toml",
                "[run]\nsteps = " + std::to_string(steps) +
-                   "\n[env]\nname = \"catch\"\n[actors]\ncount = 2\n[net]\nkind = \"mlp\"\n");
+                   "\n[env]\nname = \"catch\"\n[actors]\ncount = 2\n[net]\nkind = \"mlp\"\n" +
+                   "[wire]\nruntime_dir = \"" + dir_.path().string() + "\"\n");
   }
   TrainOptions Options(std::vector<std::string> overrides = {}) const {
     return {.config = dir_ / "game.toml",
@@ -36,7 +40,7 @@ class ContinueTest : public testing::Test {
     return PreparePlan(Options(std::move(overrides)));
   }
   std::string Refusal(const TrainOptions& options) const {
-    return ErrorOf([&] { PreparePlan(options); });
+    return ErrorOf([&] { PreparePlan(options, [] { return false; }); });
   }
 
   // A run without a checkpoint.
@@ -126,11 +130,23 @@ TEST_F(ContinueTest, WhatIsNoRunOrHasLostItsCheckpointsIsLeftAlone) {
   EXPECT_TRUE(std::filesystem::exists(run_ / "config.toml"));
 }
 
-TEST_F(ContinueTest, ARunBeforeItsFirstCheckpointWhoseLearnerLivesIsNotBegunAgain) {
+TEST_F(ContinueTest, ARunBeforeItsFirstCheckpointWhoseProcessesLiveIsNotBegunAgain) {
   Begin(0);
-  const LockedFile learner(run_ / "lock");
-  EXPECT_EQ(Refusal(Options()), run_.string() + ": another process trains there");
+  for (const char* const file : {"lock", "log"}) {
+    const LockedFile other(run_ / file);
+    EXPECT_EQ(Refusal(Options()), run_.string() + ": another process trains there");
+  }
+  {  // one that has not locked anything yet
+    const auto learner = wire::RuntimeDir::Create(wire::RuntimeRoot(dir_.path().string()), run_);
+    EXPECT_EQ(Refusal(Options()), run_.string() + ": another process trains there");
+  }
   EXPECT_TRUE(std::filesystem::exists(run_ / "metrics.jsonl"));
+  // One that is ending is waited for.
+  auto learner = std::make_optional<LockedFile>(run_ / "lock");
+  EXPECT_FALSE(PreparePlan(Options(), [&] {
+                 learner.reset();
+                 return true;
+               }).resume);
 }
 
 TEST_F(ContinueTest, ItsRunMustBeNamed) {

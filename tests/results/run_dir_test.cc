@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "core/locked_file.h"
+#include "learner/storage/journal_writer.h"
 #include "tests/support/error_of.h"
 #include "tests/support/fleet_fixtures.h"
 #include "tests/support/temp_dir.h"
@@ -87,6 +88,14 @@ TEST(RunDirTest, WhatAFailedStartMadeGoesAway) {
       {{{"log", ""}, {"summary.json", "{\"steps\":320}"}}, false},
       {{{"log", ""}, {"metrics.jsonl", "{\"steps\":0}\n{\"steps\":320}\n"}}, false},
       {{{"log", ""}, {"checkpoints/t0001-v000000000000.safetensors", "x"}}, false},
+      // The first checkpoint was never finished; another one was.
+      {{{"log", "x"},
+        {"config.toml", config},
+        {"checkpoints/t0001-v000000000000.actors", "x"},
+        {"checkpoints/t0001-v000000000000.safetensors.7.2.tmp", "x"}},
+       true},
+      {{{"log", "x"}, {"config.toml", config}, {"checkpoints/t0001-v000000000007.actors", "x"}},
+       false},
       {{{"log", ""}, {"simulated", ""}}, false},
   };
   for (const auto& [files, free] : cases) {
@@ -99,6 +108,35 @@ TEST(RunDirTest, WhatAFailedStartMadeGoesAway) {
     EXPECT_EQ(ErrorOf([&] { CreateRunDir(dir / "named", false); }).empty(), free) << what;
     for (const char* run : {"run", "named"}) EXPECT_EQ(fs::is_empty(dir / run), free) << what;
   }
+}
+
+TEST(RunDirTest, AFailedStartGoesAwayBehindALinkAndFromAVolume) {
+  TempDir dir;
+  dir.Write("run/log", "");
+  fs::create_directory(dir / "run/lost+found");
+  fs::create_directory_symlink(dir / "run", dir / "link");
+  EXPECT_EQ(CreateRunDir(dir / "link", false), dir / "link");
+  EXPECT_FALSE(fs::exists(dir / "run/log"));
+  EXPECT_TRUE(fs::exists(dir / "run/lost+found"));
+}
+
+// Its disk may come back.
+TEST(RunDirTest, CheckpointsBehindALinkAreNotBegunAgain) {
+  TempDir dir;
+  dir.Write("run/log", "");
+  fs::create_symlink(dir / "unplugged", dir / "run/checkpoints");
+  EXPECT_THAT(ErrorOf([&] { CreateRunDir(dir / "run", false); }), HasSubstr("is not empty"));
+}
+
+TEST(RunDirTest, AJournalWithUpdatesIsNoFailedStart) {
+  TempDir dir;
+  dir.Write("run/log", "");
+  learner::JournalWriter journal(dir / "run/journal", {.term = 1});
+  journal.Flush();
+  EXPECT_TRUE(IsFailedStart(dir / "run"));
+  journal.Append(learner::UpdateRecord{.version = 1, .steps = 160});
+  journal.Flush();
+  EXPECT_FALSE(IsFailedStart(dir / "run"));
 }
 
 TEST(RunDirTest, FilesOfKilledWritersGoAway) {
@@ -196,6 +234,8 @@ TEST(RunDirTest, WhatAStartThatWasKilledLeftIsNothing) {
   dir.Write("run/.probe.17.0.tmp", "");
   EXPECT_TRUE(IsUnused(dir / "run"));
   EXPECT_EQ(CreateRunDir(dir / "run", /*may_number=*/false), dir / "run");
+  fs::create_directory(dir / "run/lost+found");  // a new volume
+  EXPECT_TRUE(IsUnused(dir / "run"));
   dir.Write("run/log", "");
   EXPECT_FALSE(IsUnused(dir / "run"));
   EXPECT_FALSE(IsUnused(dir / "run/log")) << "a file";

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <system_error>
 #include <vector>
 
 #include "core/error.h"
@@ -27,6 +28,10 @@ std::vector<report::FoundRun> RunsIn(const fs::path& dir) {
 }  // namespace
 
 HealthAnswer HealthIn(const fs::path& target, const Clock& clock) {
+  std::error_code none;
+  if (!fs::is_directory(target, none)) {
+    return {.text = fmt::format("over: there is no directory {}\n", target.string())};
+  }
   if (IsRun(target)) {
     const monitor::Health health = RunPages(target, clock).Health();
     return {.well = WellOrDone(health), .text = health.sentence + "\n"};

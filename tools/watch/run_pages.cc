@@ -62,7 +62,9 @@ monitor::Health RunPages::Health() {
   if (run_.alive()) begins_ = false;
   const auto& published = run_.published();
   if (!run_.alive() && !begins_) {
-    return {.sentence = "over: no process of this run is at work here", .over = true};
+    return {.sentence = run_.config() ? "over: no process of this run is at work here"
+                                      : "over: without its config.toml no process of it is found",
+            .over = true};
   }
   // Between two learners, before the first and after the last, the supervisor knows more.
   if (const auto& fleet = run_.fleet(); fleet && !fleet->learner_alive) {

@@ -59,16 +59,16 @@ monitor::Answerer Guarded(monitor::GateRules rules, monitor::Answerer answer) {
 int RunWatch(const WatchOptions& options) {
   if (options.play) return RunLivePlay(options.target, options.parent);
   // 1. Check everything.
+  if (options.health) {
+    const HealthAnswer health = HealthIn(options.target, SteadyClock());
+    fmt::print("{}", health.text);
+    return health.well ? kExitDone : kExitFailed;
+  }
   std::error_code none;
   if (!fs::is_directory(options.target, none)) {
     throw UserError(fmt::format("there is no directory {}", options.target.string()));
   }
   const fs::path target = fs::canonical(options.target);
-  if (options.health) {
-    const HealthAnswer health = HealthIn(target, SteadyClock());
-    fmt::print("{}", health.text);
-    return health.well ? kExitDone : kExitFailed;
-  }
   const bool by_hand = options.parent == 0, is_run = !by_hand || IsRun(target);
   const StatusConfig address = AddressOf(options);
   monitor::GateRules rules{.loopback = boost::asio::ip::make_address(address.bind).is_loopback()};

@@ -31,6 +31,8 @@ class HealthTest : public WatchTest {
 
 TEST_F(HealthTest, OfARunIsThatOfItsLearner) {
   Write("runs/a", {.steps = 0, .summary = false});
+  Expect("runs/b", false,
+         fmt::format("over: there is no directory {}\n", (dir_ / "runs/b").string()));
   Expect("runs/a", false, "over: no process of this run is at work here\n");
   const auto learner = AtWork("runs/a");
   Expect("runs/a", false, "starting: the learner does not listen to actors yet\n");
