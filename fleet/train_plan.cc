@@ -92,8 +92,8 @@ fs::path DirOf(const TrainOptions& options) {
       "--continue must know its run: give --run-dir DIR, or run.dir in the configuration");
 }
 
-// Not compared: config.toml of a run has these paths as absolute ones, and these values may be those
-// of its machine.
+// Not compared: config.toml of a run has these paths as absolute ones, and these values may be
+// those of its machine.
 constexpr std::string_view kResolved[] = {"wire.secret", "wire.allowed", "status.token_file",
                                           "actors.count", "actors.instructions"};
 
@@ -118,8 +118,8 @@ std::string IgnoredOf(const TrainOptions& options, const Config& run) {
       (*options.resume / "config.toml").string(), options.config.string(), difference);
 }
 
-// Settings of a beginning do not count any more, where --resume refuses them: the command is the same
-// at every call.
+// Settings of a beginning, which --resume refuses, do not count any more: the command is the same at
+// every call.
 Plan GoOn(TrainOptions options, const fs::path& run_dir) {
   options.resume = run_dir;
   std::erase_if(options.overrides, [](const std::string& setting) {
