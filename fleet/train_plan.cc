@@ -118,8 +118,8 @@ std::string IgnoredOf(const TrainOptions& options, const Config& run) {
       (*options.resume / "config.toml").string(), options.config.string(), difference);
 }
 
-// Settings of a beginning, which --resume refuses, do not count any more: the command is the same at
-// every call.
+// Settings of a beginning, which --resume refuses, do not count any more: the command is the same
+// at every call.
 Plan GoOn(TrainOptions options, const fs::path& run_dir) {
   options.resume = run_dir;
   std::erase_if(options.overrides, [](const std::string& setting) {
