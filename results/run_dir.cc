@@ -107,8 +107,9 @@ bool HasSteps(const fs::path& dir) {
   for (std::string line; std::getline(metrics, line);) {
     if (in(line)) return true;
   }
+  const fs::path summary = dir / "summary.json";
   std::error_code ignored;
-  if (fs::exists(dir / "summary.json", ignored) && in(ReadFile(dir / "summary.json"))) return true;
+  if (fs::is_regular_file(summary, ignored) && in(ReadFile(summary))) return true;
   return JournalHasUpdates(dir / "journal");
 }
 
