@@ -52,7 +52,7 @@ bool TryCreate(const fs::path& dir) {
 constexpr char kProbe[] = ".probe", kSimulatedMark[] = "simulated";
 
 bool IsProbe(const fs::path& path) { return path.filename().string().starts_with(kProbe); }
-// What a new volume has, and nobody may remove.
+// A new volume has it, and only its file system may remove it.
 bool IsOfTheDisk(const fs::path& path) { return path.filename() == "lost+found"; }
 bool IsNoFile(const fs::path& path) { return IsProbe(path) || IsOfTheDisk(path); }
 
@@ -114,7 +114,7 @@ bool HasSteps(const fs::path& dir) {
 }
 
 // Also one that does not count, or is not complete, but for a first one that was never finished:
-// nothing came before it. Links lead to another disk, which may be gone for now.
+// nothing came before it. A link may lead to a disk that is not mounted.
 bool AnyCheckpoint(const fs::path& dir) {
   constexpr std::string_view kFirst = "-v000000000000";
   const fs::path checkpoints = dir / "checkpoints";

@@ -18,12 +18,12 @@ namespace starling::results {
 // created or written.
 std::filesystem::path CreateRunDir(const std::filesystem::path& wanted, bool may_number);
 
-// Whether `dir` holds nothing but a start that failed before its first checkpoint: what
-// CreateRunDir empties.
+// Returns whether `dir` holds only what a start left that failed before its first checkpoint.
+// CreateRunDir empties it.
 bool IsFailedStart(const std::filesystem::path& dir);
 
-// Returns whether `run_dir` is empty or does not exist; lost+found does not count. The probe of a `starling train` that was
-// killed in its first moments does not count.
+// Returns whether `run_dir` is empty or does not exist. The probe of a `starling train` that was
+// killed in its first moments does not count, nor does the lost+found of a new volume.
 bool IsUnused(const std::filesystem::path& run_dir);
 
 // Returns whether `path` is, or would be, a file that a run or a sweep writes, so that another

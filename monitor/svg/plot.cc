@@ -48,7 +48,7 @@ std::string AxisData(const Frame& frame) {
       frame.x.low, frame.x.high, frame.left, frame.right(), kTop, frame.bottom());
 }
 
-// `label`: what is drawn, for screen readers. `where`: AxisData, or "".
+// `label` says to screen readers what is drawn; `where` is AxisData, or "".
 std::string Open(const Frame& frame, const std::string& label, const std::string& where = "") {
   return fmt::format("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\"{}>\n",
                      frame.width, frame.height, HtmlEscaped(label), where);

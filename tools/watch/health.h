@@ -1,5 +1,5 @@
-// `starling watch RUN_OR_DIR --health`: an answer for programs that start others again (a
-// container's health check, a probe), without a port.
+// `starling watch RUN_OR_DIR --health`: an answer for the health check of a container, without a
+// port.
 #pragma once
 
 #include <filesystem>

@@ -143,7 +143,7 @@ class JournalledRun {
   std::string difference;  // of the last replay
 };
 
-// Runs `starling replay`: what it prints is in `out` and `said`, standard output and error.
+// Runs `starling replay`. Its standard output is in `out`, its standard error in `said`.
 inline int RunCaptured(const ReplayOptions& options, std::string& out, std::string& said) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
