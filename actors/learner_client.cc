@@ -18,8 +18,10 @@ static_assert(kWaitMs * 1'000'000 < RunningClock::kMaxTickNs);
 
 std::int64_t Ms(double seconds) { return static_cast<std::int64_t>(seconds * 1000.0); }
 
-ClientState StateAfter(wire::LeaveReason reason) {
+ClientState StateAfter(wire::LeaveReason reason, bool stays) {
   switch (reason) {
+    case wire::LeaveReason::kShuttingDown:
+      return stays ? ClientState::kLost : ClientState::kRunOver;
     case wire::LeaveReason::kRefused:
       return ClientState::kRefused;
     case wire::LeaveReason::kLeaving:
@@ -176,7 +178,7 @@ void LearnerClient::Handle(wire::Envelope envelope, const wire::Message& message
     if (state_ != ClientState::kJoined) OnWelcome(header, *welcome);
   } else if (const auto* leave = std::get_if<wire::Leave>(&message.body)) {
     text_ = leave->text;
-    state_ = StateAfter(leave->reason);
+    state_ = StateAfter(leave->reason, options_.stays);
   } else if (header.term != session.header.term || header.session != session.header.session ||
              header.incarnation != session.header.incarnation) {
     if (state_ == ClientState::kJoined) {

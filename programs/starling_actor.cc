@@ -40,7 +40,7 @@ struct Options {
   std::vector<std::string> overrides;
   actors::OwnSettings own;
   std::vector<std::string> program;  // to become
-  bool evaluate = false, finish = false;
+  bool evaluate = false, finish = false, stay = false;
 };
 
 // The keys of the run directory that choose code of this machine.
@@ -76,10 +76,10 @@ std::vector<std::string> OwnProgram(const Options& options) {
 // Replaces this process by the program, and names the learner to it. Throws UserError if it cannot
 // be run.
 [[noreturn]] void RunInstead(const std::vector<std::string>& program, const Options& options) {
-  if (options.own.envs > 0 || options.own.backend || !options.overrides.empty()) {
+  if (options.own.envs > 0 || options.own.backend || !options.overrides.empty() || options.stay) {
     throw UserError(fmt::format(
-        "this actor is {}, a program of an external net, which knows nothing of --backend, --envs "
-        "and --set",
+        "this actor is {}, a program of an external net, which knows nothing of --backend, --envs, "
+        "--set and --stay",
         program.front()));
   }
   LogInfo("this actor is {}", fmt::join(program, " "));
@@ -99,6 +99,7 @@ int Run(const Options& options) {
                                .find_keys = actors::KeysFinder(options.place),
                                .slot = options.slot,
                                .connect_timeout_s = options.connect_timeout_s,
+                               .stays = options.stay,
                                .stop_fd = CatchStopSignals(),
                                .abandoned = WatchParent(options.parent)};
   // Becomes an exit status: only a lost or refusing learner is a failure.
@@ -108,7 +109,7 @@ int Run(const Options& options) {
       LogInfo("{}", text);
       return kExitDone;
     case actors::ClientState::kStopped:
-      return kExitDone;
+      return options.stay ? kExitInterrupted : kExitDone;
     case actors::ClientState::kRefused:
       LogError("the learner refused: {}", text);
       return kExitFailed;
@@ -167,6 +168,9 @@ int main(int argc, char** argv) {
                    ->transform(programs::IsInteger(0, 65'535).description(""));
   app.add_option("--connect-timeout", options.connect_timeout_s, "seconds to wait for a learner")
       ->check(programs::IsSeconds(0.001, 86'400).description(""));
+  auto* stay = app.add_flag("--stay", options.stay,
+                            "until the run is over: when its learner is told to stop, wait for the "
+                            "next one; when this actor is, end with status 130");
   app.add_option("--runtime-dir", options.place.runtime_dir, "as wire.runtime_dir of the learner");
   app.add_option_function<std::string>(
          "--backend",
@@ -196,6 +200,7 @@ int main(int argc, char** argv) {
           ->excludes(slot)
           ->excludes(envs)
           ->excludes(set)
+          ->excludes(stay)
           ->excludes(program);
   app.add_flag("--finish", options.finish, "play only with its newest checkpoint, then end")
       ->needs(evaluate);

@@ -53,7 +53,9 @@ void CheckPrivate(const fs::path& file) {
   struct stat status {};
   // Reading it will report a missing file.
   if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
-  if ((status.st_mode & 077) != 0) {
+  // Of root's files it may be our group that reads them: so Kubernetes hands secrets to a user.
+  const mode_t others = status.st_uid == 0 ? 037 : 077;
+  if ((status.st_mode & others) != 0) {
     Fail(file,
          fmt::format("users other than its owner can read this secret key (mode {:04o}); if none "
                      "has, chmod 600 it, else make a new one with starling keys new",

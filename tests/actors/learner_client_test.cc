@@ -27,6 +27,23 @@ TEST_F(LearnerClientTest, ALearnerThatIsDoneBeforeItsWeightsAreOpenedIsHeard) {
   EXPECT_EQ(client.text(), "all steps are done");
 }
 
+// One that was told to stop: another one may go on with the run, if the actor is to wait for it.
+TEST_F(LearnerClientTest, OfALearnerThatWasToldToStopOneThatStaysIsNotTheLast) {
+  for (const bool stays : {false, true}) {
+    for (const auto reason : {wire::LeaveReason::kShuttingDown, wire::LeaveReason::kRunOver}) {
+      const auto learner = Serve({.config = PatientConfig(), .snapshot = (dir_ / "gone").string()},
+                                 {wire::Leave{reason, "interrupted"}});
+      ClientOptions options = Options();
+      options.stays = stays;
+      LearnerClient client(options);
+      ASSERT_TRUE(client.Join());
+      EXPECT_FALSE(client.CheckNet(kFingerprint, 16));
+      const bool waits = stays && reason == wire::LeaveReason::kShuttingDown;
+      EXPECT_EQ(client.state(), waits ? ClientState::kLost : ClientState::kRunOver);
+    }
+  }
+}
+
 TEST_F(LearnerClientTest, ALearnerThatIsGoneWithoutAWordIsLookedForAgain) {
   const auto learner = Serve({.config = PatientConfig(), .snapshot = (dir_ / "gone").string()});
   LearnerClient client(Options());

@@ -131,6 +131,7 @@ for _ in $(seq 1200); do [ -s keyed/endpoint ] && break; sleep 0.1; done
 place=(--connect-file keyed/endpoint --secret keys/ada.secret --learner-key keys/learner.public)
 actor=$build/bin/starling-actor
 refused "which knows nothing of --backend, --envs" "$actor" "${place[@]}" --envs 3
+refused "which knows nothing of --backend, --envs, --set and --stay" "$actor" "${place[@]}" --stay
 refused "nowhere cannot be run" "$actor" "${place[@]}" -- nowhere
 place[1]=$(cat keyed/endpoint)
 refused "give its words to starling-actor after --" "$actor" --connect "${place[@]:1}" --slot 2

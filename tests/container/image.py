@@ -2,6 +2,8 @@
 builds it on a bare Debian, and its processes get mounts and a process table of their own, the user
 and the environment that `docker run --read-only --tmpfs /tmp` gives. Nothing is left afterwards."""
 
+import atexit
+import functools
 import json
 import os
 import shutil
@@ -9,20 +11,32 @@ import signal
 import subprocess
 import tempfile
 import time
+import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+package = ""  # for the image: its path in the repository, or "" to build one there
 PATIENCE = 120  # seconds: a deadline against hanging, not an expectation
 
 # As `docker run`: a process table of its own, 64 MiB of shared memory, a root that is only read.
+# Then come triples of how, from where and to where, and after -- the command.
 MOUNTS = """
-root=$1 runs=$2; shift 2
+root=$1; shift
 mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"
 mount --bind /dev "$root/dev"
 mount -t tmpfs -o size=64m,mode=1777 shm "$root/dev/shm"
 mount -t tmpfs -o mode=1777 tmp "$root/tmp"
-mount --bind "$runs" "$root/starling/runs"
+while [ "$1" != -- ]; do
+  if [ -f "$2" ]; then touch "$root$3"; else mkdir -p "$root$3"; fi
+  case $1 in
+    write) mount --bind "$2" "$root$3" ;;
+    read) mount --bind "$2" "$root$3"; mount -o remount,bind,ro "$root$3" ;;
+    memory) mount -t tmpfs -o "size=$2,mode=0777" memory "$root$3" ;;
+  esac
+  shift 3
+done
+shift
 mount -o remount,bind,ro "$root"
 exec "$@"
 """
@@ -52,19 +66,28 @@ def eventually(condition, what):
         time.sleep(0.05)
 
 
+@functools.cache
+def the_image():
+    """The image of all tests. Raises unittest.SkipTest where none can be built."""
+    if why_not():
+        raise unittest.SkipTest(why_not())
+    made = Image()
+    atexit.register(made.remove)
+    return made
+
+
 class Image:
-    def __init__(self, package):
-        """`package`: its path in the repository, or "" to build one in the image."""
+    def __init__(self):
         self.dir = Path(tempfile.mkdtemp(prefix="starling-image-"))
         self._buildah = ["buildah", "--root", self.dir / "storage", "--runroot", self.dir / "state",
                          "--storage-driver", "vfs"]
         try:
-            self._build(package)
+            self._build()
         except BaseException:
             shutil.rmtree(self.dir)
             raise
 
-    def _build(self, package):
+    def _build(self):
         self._base()
         self._call("bud", "--isolation", "chroot", "--pull-never", "--format", "docker", "--tag",
                    "starling", "--file", ROOT / "deploy/Containerfile", "--build-arg",
@@ -99,21 +122,23 @@ class Image:
 
 
 class Container:
-    """The command, or that of the image, with `runs` as the volume /starling/runs."""
+    """The command, or that of the image, with `runs` as the volume /starling/runs; or with other
+    `mounts`, in a network namespace of its own (a file of it)."""
 
-    def __init__(self, image, runs, *command):
+    def __init__(self, image, runs, *command, mounts=None, network="/proc/self/ns/net"):
         self._image = image
         self._output_path = runs.parent / f"container-{time.monotonic_ns()}"
         config = image.config
         inside = [*config["Entrypoint"], *(command or config["Cmd"])]
-        self._out = open(self._output_path, "wb")
+        mounts = mounts or [("write", runs, "/starling/runs")]
         # The kernel ends all processes of its table with the first one.
-        self._unshare = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork",
-             "--kill-child", "bash", "-euc", MOUNTS, "bash",
-             image.root, runs, "chroot", "--userspec", config["User"], image.root,
-             *self._inside(inside)],
-            stdin=subprocess.DEVNULL, stdout=self._out, stderr=subprocess.STDOUT)
+        with open(self._output_path, "wb") as out:
+            self._unshare = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", "nsenter", f"--net={network}", "unshare",
+                 "--mount", "--pid", "--fork", "--kill-child", "bash", "-euc", MOUNTS, "bash",
+                 image.root, *(word for mount in mounts for word in mount), "--",
+                 "chroot", "--userspec", config["User"], image.root, *self._inside(inside)],
+                stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
 
     def _inside(self, words):
         config = self._image.config
@@ -163,6 +188,9 @@ class Container:
     def signal(self, number):
         os.kill(self.first_pid(), number)
 
+    def has_ended(self):
+        return self._unshare.poll() is not None
+
     def wait(self):
         """The exit status of its first process; 1 if that was killed."""
         try:
@@ -175,4 +203,3 @@ class Container:
         if self._unshare.poll() is None:
             self.signal(signal.SIGKILL)
             self._unshare.wait()
-        self._out.close()

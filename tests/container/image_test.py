@@ -1,30 +1,21 @@
 """The image of deploy/Containerfile: built step by step on a bare Debian, and run as a user without
-rights. `image_test.py [PACKAGE]`, from scripts/test --container; skipped, with the reason, where no
-image can be built."""
+rights."""
 
 import json
 import os
 import signal
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+from image import Container, the_image
 
-from image import Container, Image, why_not
-
-PACKAGE = ""
 image = None
 
 
 def setUpModule():
     global image
-    if why_not():
-        raise unittest.SkipTest(why_not())
-    image = Image(PACKAGE)
-    unittest.addModuleCleanup(image.remove)
+    image = the_image()
 
 
 class ImageTest(unittest.TestCase):
@@ -150,9 +141,3 @@ class ImageTest(unittest.TestCase):
         os.chmod(self.runs, 0o755)
         said = self.ends(self.train(20_000), 2)
         self.assertIn("run directory runs/a cannot be written: Permission denied", said)
-
-
-if __name__ == "__main__":
-    if len(sys.argv) > 1 and sys.argv[1].endswith(".tar.gz"):
-        PACKAGE = sys.argv.pop(1)
-    unittest.main(verbosity=2)

@@ -107,6 +107,23 @@ TEST_F(ByHandTest, AStoppedLearnerSendsItsActorsHome) {
   ExpectSummary(16'000, 2);
 }
 
+// Of status 0 it means that nothing is left to do.
+TEST_F(ByHandTest, AnActorThatStaysEndsWithItsRunAndNotWithALearner) {
+  auto learner = StartLearner({Steps(kEndless), "actors.count=2", "checkpoint.every_steps=16000"});
+  auto one = StartActor({"--stay"}), other = StartActor({"--stay"}), third = StartActor({"--stay"});
+  ASSERT_TRUE(AwaitSaid(*learner, "actor 2 joined"));
+  ASSERT_TRUE(AwaitSaid(*third, "steps an unroll"));
+  third->Signal(SIGTERM);
+  EXPECT_EQ(WaitFor(*third), 130) << said_;
+  learner->Signal(SIGTERM);
+  EXPECT_EQ(WaitFor(*learner), 130) << said_;
+  const auto steps = Summary()["steps"].get<std::uint64_t>() + 16'000;
+  auto again = Start("starling", Plus(ResumeWords({Steps(steps)}), {"--no-actors"}));
+  ExpectAllEnd(again, one, other);
+  EXPECT_THAT(one->err(), HasSubstr("searching for it again"));
+  ExpectSummary(steps, 2);
+}
+
 TEST_F(ByHandTest, AStoppedActorLeavesAndTheOthersGoOn) {
   auto learner = StartLearner({Steps(kSeconds / 4), "actors.count=2", "staleness.bound=0"});
   auto one = StartActor(), other = StartActor();

@@ -63,6 +63,10 @@ TEST_F(Keys, AreNamedLikeFiles) {
 
 TEST_F(Keys, ASecretThatOthersCanReadIsRefused) {
   const KeyFiles files = WriteKeyFiles(dir_.path(), "ada", NewKeyPair());
+  constexpr uid_t kSomebody = 1000;
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown(files.secret_file.c_str(), kSomebody, kSomebody), 0);
+  }
   for (const mode_t mode : {0640, 0604, 0644, 0610, 0666}) {
     ASSERT_EQ(::chmod(files.secret_file.c_str(), mode), 0);
     EXPECT_THAT(ErrorOf([&] { ReadSecretFile(files.secret_file); }),
@@ -71,6 +75,18 @@ TEST_F(Keys, ASecretThatOthersCanReadIsRefused) {
   }
   ASSERT_EQ(::chmod(files.secret_file.c_str(), 0400), 0);
   EXPECT_NO_THROW(ReadSecretFile(files.secret_file));
+}
+
+// As Kubernetes hands them to a user without rights.
+TEST_F(Keys, ASecretOfRootMayBeReadByAGroup) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make a file of root";
+  const KeyFiles files = WriteKeyFiles(dir_.path(), "ada", NewKeyPair());
+  ASSERT_EQ(::chmod(files.secret_file.c_str(), 0440), 0);
+  EXPECT_NO_THROW(ReadSecretFile(files.secret_file));
+  for (const mode_t mode : {0460, 0444, 0450, 0442}) {
+    ASSERT_EQ(::chmod(files.secret_file.c_str(), mode), 0);
+    EXPECT_THAT(ErrorOf([&] { ReadSecretFile(files.secret_file); }), HasSubstr("chmod 600"));
+  }
 }
 
 // A secret file has the public key, then the secret one.

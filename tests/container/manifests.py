@@ -1,0 +1,143 @@
+"""The manifests of deploy/kubernetes: rendered by kubectl, and what is wrong with them."""
+
+import base64
+import json
+import shutil
+import subprocess
+import tempfile
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+VENV = ROOT / ".venv-kubernetes/bin"
+VERSIONS = ("1.29", "1.37")  # of Kubernetes: the oldest of docs/kubernetes.md, the newest
+
+
+def why_not():
+    """Why no manifest can be rendered and validated here, or ""."""
+    if shutil.which("kubectl") and (VENV / "kubernetes-validate").exists():
+        return ""
+    return "kubectl or kubernetes-validate missing: scripts/setup --container"
+
+
+def render(overlay, config=None, keys=None):
+    """The objects of deploy/kubernetes/`overlay`, by (kind, name); with this text as run.toml and
+    the keys of a folder, or without keys."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "kubernetes"
+        shutil.copytree(ROOT / "deploy/kubernetes", copy, ignore=shutil.ignore_patterns("keys"))
+        if config is not None:
+            (copy / "base/run.toml").write_text(config)
+        if keys:
+            shutil.copytree(keys, copy / "base/keys")
+        else:
+            (copy / "base/keys").mkdir()
+            for name in ("learner.secret", "learner.public", "actor.secret", "actor.public"):
+                (copy / "base/keys" / name).write_text("none\n")
+        text = subprocess.run(["kubectl", "kustomize", copy / overlay], check=True, text=True,
+                              capture_output=True).stdout
+    return {(one["kind"], one["metadata"]["name"]): one for one in parse(text)}
+
+
+def parse(text):
+    """The documents of a YAML text."""
+    to_json = "import json, sys, yaml; json.dump(list(yaml.safe_load_all(sys.stdin)), sys.stdout)"
+    return json.loads(subprocess.run([VENV / "python", "-c", to_json], input=text, check=True,
+                                     text=True, capture_output=True).stdout)
+
+
+def files_of(volume, objects):
+    """{path: bytes} of a volume that is a ConfigMap or a Secret. Raises KeyError if it, or a file
+    that it chooses, is missing."""
+    if "configMap" in volume:
+        data = objects["ConfigMap", volume["configMap"]["name"]]["data"]
+        return {name: text.encode() for name, text in data.items()}
+    secret = volume["secret"]
+    data = objects["Secret", secret["secretName"]]["data"]
+    items = secret.get("items") or [{"key": name, "path": name} for name in data]
+    return {item["path"]: base64.b64decode(data[item["key"]]) for item in items}
+
+
+def jobs_of(objects):
+    return [one for (kind, _), one in objects.items() if kind == "Job"]
+
+
+def container_of(job):
+    container, = job["spec"]["template"]["spec"]["containers"]
+    return container
+
+
+def invalid(objects):
+    """What the schemas of VERSIONS say against them."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "all.json"
+        # JSON is YAML; one document for each object.
+        path.write_text("\n---\n".join(json.dumps(one) for one in objects.values()))
+        return [line for version in VERSIONS for line in subprocess.run(
+            [VENV / "kubernetes-validate", "--strict", "--quiet", "-k", version, path], text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout.splitlines()]
+
+
+def inconsistent(objects):
+    """Where they do not fit together: what no schema knows."""
+    found = []
+    for job in jobs_of(objects):
+        try:
+            found += _faults_of_pod(job, objects)
+        except KeyError as error:
+            found.append(f"{job['metadata']['name']}: there is no {error}")
+    for (kind, name), one in objects.items():
+        if kind == "Service" and not _pods_behind(one, objects):
+            found.append(f"service {name} selects no pod")
+    return found
+
+
+def _faults_of_pod(job, objects):
+    template, container = job["spec"]["template"], container_of(job)
+    volumes = {volume["name"]: volume for volume in template["spec"]["volumes"]}
+    args, ports = container["args"], {port["containerPort"] for port in container.get("ports", [])}
+    files, found = set(), []
+    # 1. Every volume is mounted, and has what the words of the command name.
+    for mount in container["volumeMounts"]:
+        volume = volumes.pop(mount["name"])
+        if "persistentVolumeClaim" in volume:
+            objects["PersistentVolumeClaim", volume["persistentVolumeClaim"]["claimName"]]
+        elif "emptyDir" not in volume:
+            paths = [Path(mount["mountPath"], path) for path in files_of(volume, objects)]
+            files.update(map(str, [*paths, *(path.parent for path in paths)]))
+    found += [f"volume {name} is not mounted" for name in volumes]
+    values = [word.rpartition("=")[2] for word in args]
+    found += [f"there is no {value}" for value in values
+              if value.startswith("/") and value not in files]
+    # 2. A failed pod is a pod that has ended.
+    if template["spec"]["restartPolicy"] != "Never":
+        found.append("podFailurePolicy wants restartPolicy: Never")
+    for rule in job["spec"]["podFailurePolicy"]["rules"]:
+        of = rule.get("onExitCodes", {}).get("containerName", container["name"])
+        if of != container["name"]:
+            found.append(f"there is no container {of}")
+    # 3. Addresses and ports.
+    annotations = template["metadata"].get("annotations", {})
+    named = [port for key, port in annotations.items() if key == "prometheus.io/port"]
+    for word in args:
+        if word.startswith(("--set=wire.endpoint=tcp://", "--set=status.port=")):
+            named.append(word.rpartition("=")[2].rpartition(":")[2])
+        elif word.startswith("--connect=tcp://"):
+            name, _, port = word.partition("//")[2].partition(":")
+            service = objects["Service", name]
+            if int(port) not in {each["port"] for each in service["spec"]["ports"]}:
+                found.append(f"service {name} has no port {port}")
+            config = tomllib.loads(objects["ConfigMap", "starling-config"]["data"]["run.toml"])
+            if config["actors"]["count"] != job["spec"]["parallelism"]:
+                found.append(f"actors.count is {config['actors']['count']}")
+    found += [f"the container has no port {port}" for port in named if int(port) not in ports]
+    return [f"{job['metadata']['name']}: {what}" for what in found]
+
+
+def _pods_behind(service, objects):
+    """Jobs whose pods have its labels and its ports."""
+    wanted = service["spec"]["selector"].items()
+    ports = {port["port"] for port in service["spec"]["ports"]}
+    return [job for job in jobs_of(objects)
+            if wanted <= job["spec"]["template"]["metadata"]["labels"].items()
+            and ports <= {port["containerPort"] for port in container_of(job).get("ports", [])}]
