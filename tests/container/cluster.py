@@ -1,6 +1,7 @@
 """What the manifests of deploy/kubernetes want of a cluster, in containers of this machine: jobs
 with their policies, addresses and their service, volumes, and eviction with grace. Kubernetes'
-documentation of jobs, volumes and security contexts says what each does."""
+documentation of jobs, volumes and security contexts says what each does. All pods share one
+loopback; limits and probes are ignored."""
 
 import os
 import signal
@@ -31,8 +32,18 @@ class Pod:
             self.container.remove()
 
 
+def fits(rule, status, disrupted):
+    """Whether a rule of a podFailurePolicy is about such an end of a pod."""
+    if "onExitCodes" in rule:
+        assert rule["onExitCodes"]["operator"] == "In"
+        return status in rule["onExitCodes"]["values"]
+    assert [each["type"] for each in rule["onPodConditions"]] == ["DisruptionTarget"]
+    return disrupted
+
+
 class Job:
-    """The controller of one job."""
+    """The controller of one job. It starts the next pod at once, where Kubernetes waits longer with
+    every failure."""
 
     def __init__(self, cluster, manifest):
         self.name, self._spec = manifest["metadata"]["name"], manifest["spec"]
@@ -44,7 +55,7 @@ class Job:
         self.state = ""  # "complete", "failed" or "deleted" when it is over
 
     def delete(self, state="deleted"):
-        self.state = self.state or state
+        self.state = state
         for pod in self.pods:
             pod.delete()
 
@@ -64,12 +75,9 @@ class Job:
 
     def _count(self, pod):
         status = pod.container.wait()
-        action = "Count" if status else "Succeed"
-        for rule in self._spec["podFailurePolicy"]["rules"] if status else []:
-            codes = rule.get("onExitCodes", {"values": []})["values"]
-            if status in codes or "onPodConditions" in rule and pod.disrupted:
-                action = rule["action"]
-                break
+        fitting = [rule["action"] for rule in self._spec["podFailurePolicy"]["rules"]
+                   if status and fits(rule, status, pod.disrupted)]
+        action = fitting[0] if fitting else "Count" if status else "Succeed"
         self.succeeded += action == "Succeed"
         self.failures += action == "Count"
         if action == "FailJob" or self.failures > self._spec["backoffLimit"]:
@@ -106,6 +114,7 @@ class Cluster:
         for job in jobs_of(objects):
             name = job["metadata"]["name"]
             if name not in self.jobs or self.jobs[name].state == "deleted":
+                assert name not in self.jobs or not self.jobs[name].pods, "--cascade=foreground"
                 self.jobs[name] = Job(self, job)
 
     def until(self, condition, what):

@@ -4,6 +4,7 @@ image of deploy/Containerfile. From scripts/test --container."""
 import copy
 import json
 import os
+import re
 import signal
 import tempfile
 import unittest
@@ -39,18 +40,22 @@ class ManifestTest(unittest.TestCase):
             self.assertEqual(len(objects), 7)
             self.assertEqual(invalid(objects) + inconsistent(objects), [])
 
-    def test_all_have_the_image_of_this_version(self):
-        version = (ROOT / "CMakeLists.txt").read_text().partition("VERSION ")[2]
-        version = version[version.index("project(starling VERSION "):].split()[2]
-        for overlay, name in (("base", "starling"), ("gpu", "starling-gpu")):
-            for job in jobs_of(render(overlay)):
-                self.assertEqual(container_of(job)["image"], f"{name}:{version}")
+    def test_images_are_of_this_version_and_from_the_chosen_registry(self):
+        version, = re.findall(r"project\(starling VERSION ([\d.]+)",
+                              (ROOT / "CMakeLists.txt").read_text())
+        for overlay, of_actors in (("base", "a.b/c/starling"), ("gpu", "starling-gpu")):
+            objects = render(overlay, registry="a.b/c/")
+            for name, image_of in ((LEARNER, "a.b/c/starling"), (ACTORS, of_actors)):
+                self.assertEqual(container_of(objects["Job", name])["image"],
+                                 f"{image_of}:{version}")
 
     def test_a_gpu_is_wanted_where_it_is_used(self):
-        learner, actors = (container_of(render("gpu")["Job", name]) for name in (LEARNER, ACTORS))
-        self.assertIn("--backend=cuda", actors["args"])
+        objects = render("gpu")
+        learner, actors = (container_of(objects["Job", name]) for name in (LEARNER, ACTORS))
         self.assertEqual(actors["resources"]["limits"]["nvidia.com/gpu"], 1)
         self.assertNotIn("nvidia.com/gpu", learner["resources"]["limits"])
+        self.assertEqual(objects["ConfigMap", "starling-config"]["data"]["run.toml"],
+                         (ROOT / "configs/breakout_gpu.toml").read_text())
 
     def test_the_pod_of_the_documentation_reads_the_volume(self):
         text = (ROOT / "docs/kubernetes.md").read_text()
@@ -66,53 +71,64 @@ class ManifestTest(unittest.TestCase):
 
         def pod(objects):
             return spec(objects)["template"]["spec"]
-        for change in (
-                lambda objects: spec(objects).update(backofLimit=1),
-                lambda objects: spec(objects).update(backoffLimit="many"),
-                lambda objects: spec(objects).update(podReplacementPolicy="Failed", replicas=1),
-                lambda objects: spec(objects)["podFailurePolicy"]["rules"][0].pop("action"),
-                lambda objects: pod(objects).update(terminationGracePeriodSeconds="2m"),
-                lambda objects: pod(objects)["volumes"][0].pop("name"),
-                lambda objects: pod(objects)["containers"][0].pop("name"),
-                lambda objects: pod(objects)["containers"][0].update(args="starling"),
-                lambda objects: objects["Service", LEARNER]["spec"].update(selectors={}),
-                lambda objects: objects["ConfigMap", "starling-config"].update(data=[1])):
-            self.assert_found(change, invalid)
+        self.assert_all_found(invalid, (
+            ("backofLimit", lambda objects: spec(objects).update(backofLimit=1)),
+            ("backoffLimit", lambda objects: spec(objects).update(backoffLimit="many")),
+            ("replicas", lambda objects: spec(objects).update(replicas=1)),
+            ("action", lambda objects: spec(objects)["podFailurePolicy"]["rules"][0].pop("action")),
+            ("GracePeriod",
+             lambda objects: pod(objects).update(terminationGracePeriodSeconds="2m")),
+            ("name", lambda objects: pod(objects)["volumes"][0].pop("name")),
+            ("name", lambda objects: pod(objects)["containers"][0].pop("name")),
+            ("args", lambda objects: pod(objects)["containers"][0].update(args="starling")),
+            ("selectors", lambda objects: objects["Service", LEARNER]["spec"].update(selectors={})),
+            ("data", lambda objects: objects["ConfigMap", "starling-config"].update(data=[1]))))
 
     def test_what_does_not_fit_together_is_found(self):
         def pod(objects, job=LEARNER):
             return objects["Job", job]["spec"]["template"]["spec"]
 
+        def container(objects):
+            return pod(objects)["containers"][0]
+
+        def service(objects):
+            return objects["Service", LEARNER]["spec"]
+
         def args(objects, old, new, job=LEARNER):
             words = pod(objects, job)["containers"][0]["args"]
             words[words.index(old)] = new
-        for change in (
-                lambda objects: objects.pop(("ConfigMap", "starling-config")),
-                lambda objects: objects.pop(("PersistentVolumeClaim", "starling-runs")),
-                lambda objects: objects.pop(("Service", LEARNER)),
-                lambda objects: objects["Secret", "starling-actor-keys"]["data"].popitem(),
-                lambda objects: objects["Service", LEARNER]["spec"]["selector"].update(a="b"),
-                lambda objects: objects["Service", LEARNER]["spec"]["ports"][0].update(port=5556),
-                lambda objects: objects["Job", ACTORS]["spec"].update(parallelism=3),
-                lambda objects: pod(objects)["volumes"].pop(),
-                lambda objects: pod(objects)["containers"][0]["volumeMounts"].pop(),
-                lambda objects: pod(objects)["containers"][0].update(name="other"),
-                lambda objects: pod(objects).update(restartPolicy="OnFailure"),
-                lambda objects: args(objects, "/config/run.toml", "/config/runs.toml"),
-                lambda objects: args(objects, "--set=status.port=8080", "--set=status.port=8081"),
-                lambda objects: args(objects, "--secret=/keys/actor.secret",
-                                     "--secret=/key/actor.secret", ACTORS),
-                lambda objects: args(objects, "--connect=tcp://starling-learner:5555",
-                                     "--connect=tcp://learner:5555", ACTORS)):
-            self.assert_found(change, inconsistent)
+        self.assert_all_found(inconsistent, (
+            ("'starling-config'", lambda objects: objects.pop(("ConfigMap", "starling-config"))),
+            ("'starling-runs'",
+             lambda objects: objects.pop(("PersistentVolumeClaim", "starling-runs"))),
+            ("'starling-learner'", lambda objects: objects.pop(("Service", LEARNER))),
+            ("/keys/",
+             lambda objects: objects["Secret", "starling-actor-keys"]["data"].popitem()),
+            ("selects no pod", lambda objects: service(objects)["selector"].update(a="b")),
+            ("no port 5555", lambda objects: service(objects)["ports"][0].update(port=5556)),
+            ("parallelism", lambda objects: objects["Job", ACTORS]["spec"].update(parallelism=3)),
+            ("there is no 'tmp'", lambda objects: pod(objects)["volumes"].pop()),
+            ("tmp is not mounted", lambda objects: container(objects)["volumeMounts"].pop()),
+            ("no container learner", lambda objects: container(objects).update(name="other")),
+            ("restartPolicy", lambda objects: pod(objects).update(restartPolicy="OnFailure")),
+            ("no /config/runs.toml",
+             lambda objects: args(objects, "/config/run.toml", "/config/runs.toml")),
+            ("no port 8081", lambda objects: args(objects, "--set=status.port=8080",
+                                                  "--set=status.port=8081")),
+            ("no /key/actor.secret", lambda objects: args(objects, "--secret=/keys/actor.secret",
+                                                          "--secret=/key/actor.secret", ACTORS)),
+            ("'learner'", lambda objects: args(objects, "--connect=tcp://starling-learner:5555",
+                                               "--connect=tcp://learner:5555", ACTORS))))
 
-    def assert_found(self, change, by):
-        if not hasattr(self, "_objects"):
-            self._objects = render("base")
-        objects = copy.deepcopy(self._objects)
-        change(objects)
-        self.assertNotEqual(objects, self._objects)
-        self.assertTrue(by(objects), change.__code__)
+    def assert_all_found(self, by, mistakes):
+        """`by` finds nothing without, and with each (words, change) something with these words."""
+        whole = render("base")
+        self.assertEqual(by(whole), [])
+        for words, change in mistakes:
+            objects = copy.deepcopy(whole)
+            change(objects)
+            with self.subTest(words):
+                self.assertIn(words, "\n".join(by(objects)))
 
 
 class ClusterTest(unittest.TestCase):
@@ -143,7 +159,7 @@ class ClusterTest(unittest.TestCase):
     def job(self, name):
         return self.cluster.jobs[name]
 
-    def learner(self):
+    def trained_learner(self):
         """Its pod, when it has trained with an actor in each slot."""
         def found():
             term = len(self.job(LEARNER).ended) + 1
@@ -173,11 +189,11 @@ class ClusterTest(unittest.TestCase):
         self.cluster.until(lambda: len(self.job(ACTORS).pods) == 4, "actors")
         actors = [*self.job(ACTORS).pods]
         self.apply()
-        first = self.learner()
+        first = self.trained_learner()
         # 2. Probe and metrics are there for others.
-        template = render("base")["Job", LEARNER]["spec"]["template"]
-        notes, = [template["metadata"]["annotations"]]
-        probe = container_of({"spec": {"template": template}})["readinessProbe"]["httpGet"]
+        manifest = render("base")["Job", LEARNER]
+        notes = manifest["spec"]["template"]["metadata"]["annotations"]
+        probe = container_of(manifest)["readinessProbe"]["httpGet"]
         self.assertEqual(probe, {"path": "/healthz", "port": "status"})
         port = notes["prometheus.io/port"]
         self.cluster.until(lambda: self.cluster.get(first.address, port, probe["path"])[0] == 200,
@@ -188,7 +204,7 @@ class ClusterTest(unittest.TestCase):
         # 3. A learner that is killed is followed by one elsewhere, with the same actors.
         first.container.signal(signal.SIGKILL)
         self.await_end_of(first)
-        second = self.learner()
+        second = self.trained_learner()
         self.assertNotEqual(first.address, second.address)
         self.assertIn("nothing is lost", self.log())
         # 4. One that is evicted saves first.
@@ -197,7 +213,7 @@ class ClusterTest(unittest.TestCase):
         self.assertEqual(second.container.wait(), 130)
         summary = self.summary()
         self.assertIn(f"v{summary['updates']:012}", summary["final_checkpoint"])
-        third = self.learner()
+        third = self.trained_learner()
         self.assertIn(f"resuming from runs/run/{summary['final_checkpoint']}", self.log())
         self.assertEqual((self.job(LEARNER).failures, self.job(ACTORS).ended), (1, []))
         # 5. Actors that are killed and evicted are replaced.
@@ -229,7 +245,7 @@ class ClusterTest(unittest.TestCase):
         self.assertEqual(self.job(ACTORS).ended, [])
 
     def test_an_actor_without_its_gpu_says_so_and_is_not_repeated(self):
-        self.apply("gpu")
+        self.apply("gpu", config=None)
         self.cluster.until(lambda: self.job(ACTORS).state and not self.job(ACTORS).pods, "an end")
         self.assertEqual(self.job(ACTORS).state, "failed")
         said = self.job(ACTORS).ended[0].container.output()

@@ -20,14 +20,16 @@ def why_not():
     return "kubectl or kubernetes-validate missing: scripts/setup --container"
 
 
-def render(overlay, config=None, keys=None):
-    """The objects of deploy/kubernetes/`overlay`, by (kind, name); with this text as run.toml and
-    the keys of a folder, or without keys."""
+def render(overlay, config=None, keys=None, registry=""):
+    """The objects of deploy/kubernetes/`overlay`, by (kind, name); with this text as run.toml, and
+    the keys of a folder or files that are no keys. `registry` stands before the images of base."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "kubernetes"
         shutil.copytree(ROOT / "deploy/kubernetes", copy, ignore=shutil.ignore_patterns("keys"))
         if config is not None:
-            (copy / "base/run.toml").write_text(config)
+            (copy / overlay / "run.toml").write_text(config)
+        chosen = copy / "base/kustomization.yaml"
+        chosen.write_text(chosen.read_text().replace("newName: ", f"newName: {registry}"))
         if keys:
             shutil.copytree(keys, copy / "base/keys")
         else:
@@ -87,7 +89,7 @@ def inconsistent(objects):
         except KeyError as error:
             found.append(f"{job['metadata']['name']}: there is no {error}")
     for (kind, name), one in objects.items():
-        if kind == "Service" and not _pods_behind(one, objects):
+        if kind == "Service" and not _jobs_behind(one, objects):
             found.append(f"service {name} selects no pod")
     return found
 
@@ -101,7 +103,7 @@ def _faults_of_pod(job, objects):
     for mount in container["volumeMounts"]:
         volume = volumes.pop(mount["name"])
         if "persistentVolumeClaim" in volume:
-            objects["PersistentVolumeClaim", volume["persistentVolumeClaim"]["claimName"]]
+            _ = objects["PersistentVolumeClaim", volume["persistentVolumeClaim"]["claimName"]]
         elif "emptyDir" not in volume:
             paths = [Path(mount["mountPath"], path) for path in files_of(volume, objects)]
             files.update(map(str, [*paths, *(path.parent for path in paths)]))
@@ -129,12 +131,12 @@ def _faults_of_pod(job, objects):
                 found.append(f"service {name} has no port {port}")
             config = tomllib.loads(objects["ConfigMap", "starling-config"]["data"]["run.toml"])
             if config["actors"]["count"] != job["spec"]["parallelism"]:
-                found.append(f"actors.count is {config['actors']['count']}")
+                found.append("parallelism is not actors.count")
     found += [f"the container has no port {port}" for port in named if int(port) not in ports]
     return [f"{job['metadata']['name']}: {what}" for what in found]
 
 
-def _pods_behind(service, objects):
+def _jobs_behind(service, objects):
     """Jobs whose pods have its labels and its ports."""
     wanted = service["spec"]["selector"].items()
     ports = {port["port"] for port in service["spec"]["ports"]}
