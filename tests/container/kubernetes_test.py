@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import tempfile
+import tomllib
 import unittest
 from pathlib import Path
 
@@ -54,8 +55,13 @@ class ManifestTest(unittest.TestCase):
         learner, actors = (container_of(objects["Job", name]) for name in (LEARNER, ACTORS))
         self.assertEqual(actors["resources"]["limits"]["nvidia.com/gpu"], 1)
         self.assertNotIn("nvidia.com/gpu", learner["resources"]["limits"])
-        self.assertEqual(objects["ConfigMap", "starling-config"]["data"]["run.toml"],
-                         (ROOT / "configs/breakout_gpu.toml").read_text())
+        self.assertIn("--backend=cuda", actors["args"])
+        self.assertNotIn("--backend=cuda", learner["args"])
+        wanted = tomllib.loads((ROOT / "configs/breakout_gpu.toml").read_text())
+        wanted["actors"].update(backend="auto", env_device="auto")
+        wanted["updates"] = {"in_flight": 2}
+        config = objects["ConfigMap", "starling-config"]["data"]["run.toml"]
+        self.assertEqual(tomllib.loads(config), wanted)
 
     def test_the_pod_of_the_documentation_reads_the_volume(self):
         text = (ROOT / "docs/kubernetes.md").read_text()
