@@ -54,7 +54,7 @@ class Job:
         self.succeeded = self.failures = 0
         self.state = ""  # "complete", "failed" or "deleted" when it is over
 
-    def delete(self, state="deleted"):
+    def end(self, state):
         self.state = state
         for pod in self.pods:
             pod.delete()
@@ -81,14 +81,15 @@ class Job:
         self.succeeded += action == "Succeed"
         self.failures += action == "Count"
         if action == "FailJob" or self.failures > self._spec["backoffLimit"]:
-            self.delete("failed")
+            self.end("failed")
 
 
 class Cluster:
     def __init__(self, image, folder):
-        """`folder`: of volumes and output; only root and user 1000 may write to it."""
+        """`folder`: of volumes and output."""
         self._image, self.folder = image, folder
         self._objects, self._started = {}, 0
+        self._deleted = []  # jobs, whose pods may still be ending
         self._claims = folder / "claims"
         self._claims.mkdir()
         self._hosts = folder / "hosts"
@@ -97,12 +98,14 @@ class Cluster:
         self._holder = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "unshare", "--net",
                                          "sleep", "infinity"])
         self._network = f"/proc/{self._holder.pid}/ns/net"
+
+    def begin(self):
         eventually(lambda: os.readlink(self._network) != os.readlink("/proc/self/ns/net"),
                    "a network")
         self._ip("link", "set", "lo", "up")
 
     def remove(self):
-        for job in self.jobs.values():
+        for job in self._all_jobs():
             for pod in job.pods:
                 pod.container.remove()
         self._holder.kill()
@@ -112,15 +115,19 @@ class Cluster:
         """Begins the jobs that are not there."""
         self._objects = objects
         for job in jobs_of(objects):
-            name = job["metadata"]["name"]
-            if name not in self.jobs or self.jobs[name].state == "deleted":
-                assert name not in self.jobs or not self.jobs[name].pods, "--cascade=foreground"
-                self.jobs[name] = Job(self, job)
+            self.jobs.setdefault(job["metadata"]["name"], Job(self, job))
+
+    def delete(self, name):
+        """As with --cascade=foreground: returns when its pods have ended."""
+        job = self.jobs.pop(name)
+        self._deleted.append(job)
+        job.end("deleted")
+        self.until(lambda: not job.pods, "the end of its pods")
 
     def until(self, condition, what):
         """Lets the controllers work until it is true, and returns its result."""
         def tick():
-            for job in self.jobs.values():
+            for job in self._all_jobs():
                 job.tick()
             self._name_pods()
             return condition()
@@ -129,8 +136,11 @@ class Cluster:
         except AssertionError as error:  # which says what
             raise AssertionError(f"{error}\n{self.output()}") from None
 
+    def _all_jobs(self):
+        return [*self._deleted, *self.jobs.values()]
+
     def output(self):
-        return "\n".join(f"---- {job.name}\n{pod.container.output()}" for job in self.jobs.values()
+        return "\n".join(f"---- {job.name}\n{pod.container.output()}" for job in self._all_jobs()
                          for pod in [*job.ended, *job.pods])
 
     def evict(self, pod):
@@ -202,8 +212,8 @@ class Cluster:
 
     def _name_pods(self):
         """The names of services lead to their pods, and to no pod that has ended."""
-        lines = []
-        for job in self.jobs.values():
+        lines = ["127.0.0.1 localhost\n"]
+        for job in self._all_jobs():
             for pod in job.ended:
                 if pod.address:
                     self._ip("address", "del", f"{pod.address}/32", "dev", "lo")

@@ -137,8 +137,14 @@ class Container:
                 ["setpriv", "--pdeathsig", "KILL", "nsenter", f"--net={network}", "unshare",
                  "--mount", "--pid", "--fork", "--kill-child", "bash", "-euc", MOUNTS, "bash",
                  image.root, *(word for mount in mounts for word in mount), "--",
-                 "chroot", "--userspec", config["User"], image.root, *self._inside(inside)],
+                 "chroot", image.root, *self._as_user(), *self._inside(inside)],
                 stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
+
+    def _as_user(self):
+        # A change of the user ends what --kill-child promises, so this says it again.
+        user, group = self._image.config["User"].split(":")
+        return ["setpriv", "--reuid", user, "--regid", group, "--clear-groups", "--pdeathsig",
+                "KILL"]
 
     def _inside(self, words):
         config = self._image.config
@@ -150,8 +156,7 @@ class Container:
     def first_pid(self):
         """The id, outside, of its first process."""
         children = Path(f"/proc/{self._unshare.pid}/task/{self._unshare.pid}/children")
-        self.until(children.read_text, "its first process")
-        return int(children.read_text())
+        return int(self.until(children.read_text, "its first process"))
 
     def pids_of(self, name):
         """The ids, outside, of its processes of this name."""
@@ -200,6 +205,9 @@ class Container:
 
     def remove(self):
         """The kernel lets go of the first process when all others are gone."""
-        if self._unshare.poll() is None:
-            self.signal(signal.SIGKILL)
+        if not self.has_ended():
+            try:
+                self.signal(signal.SIGKILL)
+            except (AssertionError, OSError):
+                pass  # it has just ended
             self._unshare.wait()

@@ -91,6 +91,9 @@ def inconsistent(objects):
     for (kind, name), one in objects.items():
         if kind == "Service" and not _jobs_behind(one, objects):
             found.append(f"service {name} selects no pod")
+        if kind == "Service" and (one["spec"].get("clusterIP") != "None" or
+                                  not one["spec"].get("publishNotReadyAddresses")):
+            found.append(f"service {name} is not headless, or waits for pods that are ready")
     return found
 
 
@@ -111,9 +114,16 @@ def _faults_of_pod(job, objects):
     values = [word.rpartition("=")[2] for word in args]
     found += [f"there is no {value}" for value in values
               if value.startswith("/") and value not in files]
-    # 2. A failed pod is a pod that has ended.
+    # 2. A failed pod is a pod that has ended, and one that succeeded says that the run is over.
     if template["spec"]["restartPolicy"] != "Never":
         found.append("podFailurePolicy wants restartPolicy: Never")
+    if job["spec"].get("podReplacementPolicy") != "Failed":
+        found.append("podFailurePolicy wants podReplacementPolicy: Failed")
+    if "completions" in job["spec"]:
+        found.append("completions are counted")
+    found += [f"there is no action {rule['action']}"
+              for rule in job["spec"]["podFailurePolicy"]["rules"]
+              if rule["action"] not in ("Ignore", "FailJob", "FailIndex", "Count")]
     for rule in job["spec"]["podFailurePolicy"]["rules"]:
         of = rule.get("onExitCodes", {}).get("containerName", container["name"])
         if of != container["name"]:
@@ -132,6 +142,9 @@ def _faults_of_pod(job, objects):
             config = tomllib.loads(objects["ConfigMap", "starling-config"]["data"]["run.toml"])
             if config["actors"]["count"] != job["spec"]["parallelism"]:
                 found.append("parallelism is not actors.count")
+    probed = container.get("readinessProbe", {}).get("httpGet", {}).get("port")
+    if probed and probed not in {port["name"] for port in container["ports"]}:
+        found.append(f"the container has no port {probed}")
     found += [f"the container has no port {port}" for port in named if int(port) not in ports]
     return [f"{job['metadata']['name']}: {what}" for what in found]
 
