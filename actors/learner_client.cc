@@ -160,7 +160,7 @@ bool LearnerClient::Pump(std::int64_t timeout_ms) {
   }
   // 3. Only then look at the clock: a silent learner has nothing unread here.
   CheckDeadlines();
-  MustLeave();
+  if (state_ == ClientState::kJoined) MustLeave();
   return state_ == ClientState::kJoined;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zmq.h>
 
 #include <algorithm>
@@ -49,13 +50,20 @@ std::vector<std::string> Lines(const fs::path& file) {
   return lines;
 }
 
+// Whether root has given it to a group of this user: so Kubernetes hands secrets to a pod.
+bool IsLentByRoot(const struct stat& status) {
+  if (status.st_uid != 0 || ::geteuid() == 0) return false;
+  std::vector<gid_t> groups(static_cast<std::size_t>(std::max(::getgroups(0, nullptr), 0)));
+  const int known = ::getgroups(static_cast<int>(groups.size()), groups.data());
+  groups.resize(static_cast<std::size_t>(std::max(known, 0)));
+  return status.st_gid == ::getegid() || std::ranges::count(groups, status.st_gid) > 0;
+}
+
 void CheckPrivate(const fs::path& file) {
   struct stat status {};
   // Reading it will report a missing file.
   if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
-  // Of root's files it may be our group that reads them: so Kubernetes hands secrets to a user.
-  const mode_t others = status.st_uid == 0 ? 037 : 077;
-  if ((status.st_mode & others) != 0) {
+  if ((status.st_mode & (IsLentByRoot(status) ? 037 : 077)) != 0) {
     Fail(file,
          fmt::format("users other than its owner can read this secret key (mode {:04o}); if none "
                      "has, chmod 600 it, else make a new one with starling keys new",

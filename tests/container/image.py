@@ -191,7 +191,11 @@ class Container:
         return done.returncode, done.stdout + done.stderr
 
     def signal(self, number):
-        os.kill(self.first_pid(), number)
+        """To its first process, if it has not just ended."""
+        try:
+            os.kill(self.first_pid(), number)
+        except (AssertionError, OSError):
+            self.wait()
 
     def has_ended(self):
         return self._unshare.poll() is not None
@@ -206,8 +210,5 @@ class Container:
     def remove(self):
         """The kernel lets go of the first process when all others are gone."""
         if not self.has_ended():
-            try:
-                self.signal(signal.SIGKILL)
-            except (AssertionError, OSError):
-                pass  # it has just ended
+            self.signal(signal.SIGKILL)
             self._unshare.wait()

@@ -149,6 +149,18 @@ TEST_F(ContinueTest, ARunBeforeItsFirstCheckpointWhoseProcessesLiveIsNotBegunAga
                }).resume);
 }
 
+TEST_F(ContinueTest, ARunWithACheckpointWhoseProcessesAreStillEndingIsWaitedFor) {
+  WriteCheckpoint();
+  auto learner = std::make_optional<LockedFile>(run_ / "lock");
+  int waits = 0;
+  const Plan plan = PreparePlan(Options(), [&] {
+    if (++waits == 3) learner.reset();
+    return true;
+  });
+  EXPECT_TRUE(plan.resume);
+  EXPECT_EQ(waits, 3);
+}
+
 TEST_F(ContinueTest, ItsRunMustBeNamed) {
   TrainOptions options = Options();
   options.run_dir = {};

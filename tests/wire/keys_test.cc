@@ -1,8 +1,10 @@
 #include "wire/keys.h"
 
 #include <gmock/gmock.h>
+#include <grp.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -78,15 +80,32 @@ TEST_F(Keys, ASecretThatOthersCanReadIsRefused) {
 }
 
 // As Kubernetes hands them to a user without rights.
-TEST_F(Keys, ASecretOfRootMayBeReadByAGroup) {
+TEST_F(Keys, ASecretOfRootMayBeReadByAGroupOfOurs) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can make a file of root";
   const KeyFiles files = WriteKeyFiles(dir_.path(), "ada", NewKeyPair());
-  ASSERT_EQ(::chmod(files.secret_file.c_str(), 0440), 0);
-  EXPECT_NO_THROW(ReadSecretFile(files.secret_file));
-  for (const mode_t mode : {0460, 0444, 0450, 0442}) {
-    ASSERT_EQ(::chmod(files.secret_file.c_str(), mode), 0);
-    EXPECT_THAT(ErrorOf([&] { ReadSecretFile(files.secret_file); }), HasSubstr("chmod 600"));
-  }
+  ASSERT_EQ(::chmod(dir_.path().c_str(), 0755), 0);
+  constexpr gid_t kOwn = 1000, kFurther = 2000, kOther = 3000;
+  // Whether a user of the groups kOwn and kFurther is content with the file.
+  const auto is_private = [&](gid_t group, mode_t mode) {
+    EXPECT_EQ(::chown(files.secret_file.c_str(), 0, group), 0);
+    EXPECT_EQ(::chmod(files.secret_file.c_str(), mode), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      if (::setgroups(1, &kFurther) != 0 || ::setgid(kOwn) != 0 || ::setuid(1000) != 0) ::_exit(2);
+      const auto read = [&] { ReadSecretFile(files.secret_file); };
+      ::_exit(ErrorOf(read).find("users other than its owner") == std::string::npos ? 0 : 1);
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+    return WEXITSTATUS(status) == 0;
+  };
+  EXPECT_TRUE(is_private(kOwn, 0440));
+  EXPECT_TRUE(is_private(kFurther, 0640));
+  EXPECT_FALSE(is_private(kOther, 0440));
+  for (const mode_t mode : {0460, 0444, 0450, 0442}) EXPECT_FALSE(is_private(kOwn, mode)) << mode;
+  ASSERT_EQ(::chmod(files.secret_file.c_str(), 0440), 0);  // root needs no group
+  EXPECT_THAT(ErrorOf([&] { ReadSecretFile(files.secret_file); }), HasSubstr("chmod 600"));
 }
 
 // A secret file has the public key, then the secret one.
