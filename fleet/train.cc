@@ -171,9 +171,14 @@ bool FindAgain(const results::HeldDir& held, Plan& plan, SupervisorResult& resul
 
 int Report(const Plan& plan, const SupervisorResult& result, const TrainOptions& options,
            RunLog& log, monitor::Console& console) {
-  // A learner that was killed before its first report has a checkpoint all the same.
+  // A learner that was killed may have written checkpoints since its last report, and removed the
+  // one that it reported.
   learner::RunStatus status = result.status.value_or(learner::RunStatus{});
-  if (status.checkpoint.empty()) status.checkpoint = results::NewestCheckpoint(plan.run_dir);
+  std::error_code ignored;
+  if (status.checkpoint.empty() || !fs::exists(plan.run_dir / status.checkpoint, ignored)) {
+    const std::string newest = results::NewestCheckpoint(plan.run_dir);
+    if (!newest.empty()) status.checkpoint = newest;
+  }
   const results::RunSummary summary = results::BuildSummary(
       plan.config, status, result.counts, results::ReadEvalStanding(plan.run_dir), result.error);
   const std::string unwritten = results::WriteSummary(plan.run_dir, summary);
