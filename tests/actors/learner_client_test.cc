@@ -44,6 +44,20 @@ TEST_F(LearnerClientTest, OfALearnerThatWasToldToStopOneThatStaysIsNotTheLast) {
   }
 }
 
+// It said that the run was stopped, and a cluster started another actor in vain.
+TEST_F(LearnerClientTest, WhatItHearsOfTheEndCountsAlsoIfItIsToldToStop) {
+  const auto learner = Serve({.config = PatientConfig(), .snapshot = (dir_ / "gone").string()},
+                             {wire::Leave{wire::LeaveReason::kRunOver, "all steps are done"}});
+  const LearnerClient* heard = nullptr;
+  ClientOptions options = Options();
+  options.abandoned = [&] { return heard && heard->state() == ClientState::kRunOver; };
+  LearnerClient client(options);
+  heard = &client;
+  ASSERT_TRUE(client.Join());
+  EXPECT_FALSE(client.CheckNet(kFingerprint, 16));
+  EXPECT_EQ(client.state(), ClientState::kRunOver);
+}
+
 TEST_F(LearnerClientTest, ALearnerThatIsGoneWithoutAWordIsLookedForAgain) {
   const auto learner = Serve({.config = PatientConfig(), .snapshot = (dir_ / "gone").string()});
   LearnerClient client(Options());
