@@ -37,7 +37,7 @@ struct ClientOptions {
   std::function<std::optional<wire::Credentials>()> find_keys{};
   std::int64_t slot = -1;  // the slot to ask for; negative: any
   double connect_timeout_s = 60;
-  bool stays = false;                 // a learner that was told to stop is followed by another
+  bool stays = false;                 // look for the next learner when this one is told to stop
   int stop_fd = -1;                   // readable: leave
   std::function<bool()> abandoned{};  // true: leave (the parent is gone); may be empty
   const Clock* clock = nullptr;       // nullptr: the steady clock

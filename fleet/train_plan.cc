@@ -146,7 +146,7 @@ bool IsAlive(const fs::path& run_dir) {
 
 Plan Continue(const TrainOptions& options, const Waits& wait) {
   const fs::path run_dir = DirOf(options);
-  // 1. A run with a checkpoint goes on, when what may still be ending there has ended.
+  // 1. Wait for processes that are still ending there. A run with a checkpoint goes on.
   while (IsAlive(run_dir) && wait()) continue;
   if (results::HasCheckpoint(run_dir)) return GoOn(options, run_dir);
   if (IsAlive(run_dir)) throw UserError(run_dir.string() + ": another process trains there");

@@ -18,7 +18,7 @@ namespace starling::results {
 // created or written.
 std::filesystem::path CreateRunDir(const std::filesystem::path& wanted, bool may_number);
 
-// Returns whether `dir` holds only what a start left that failed before its first checkpoint.
+// Returns whether `dir` holds only the files of a start that failed before its first checkpoint.
 // CreateRunDir empties it.
 bool IsFailedStart(const std::filesystem::path& dir);
 

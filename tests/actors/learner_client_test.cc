@@ -27,7 +27,7 @@ TEST_F(LearnerClientTest, ALearnerThatIsDoneBeforeItsWeightsAreOpenedIsHeard) {
   EXPECT_EQ(client.text(), "all steps are done");
 }
 
-// One that was told to stop: another one may go on with the run, if the actor is to wait for it.
+// After a stop, an actor that stays waits for the next learner; after the end of the run it ends.
 TEST_F(LearnerClientTest, OfALearnerThatWasToldToStopOneThatStaysIsNotTheLast) {
   for (const bool stays : {false, true}) {
     for (const auto reason : {wire::LeaveReason::kShuttingDown, wire::LeaveReason::kRunOver}) {
@@ -44,7 +44,7 @@ TEST_F(LearnerClientTest, OfALearnerThatWasToldToStopOneThatStaysIsNotTheLast) {
   }
 }
 
-// It said that the run was stopped, and a cluster started another actor in vain.
+// Such an actor ended as one that was stopped, and a cluster started another in vain.
 TEST_F(LearnerClientTest, WhatItHearsOfTheEndCountsAlsoIfItIsToldToStop) {
   const auto learner = Serve({.config = PatientConfig(), .snapshot = (dir_ / "gone").string()},
                              {wire::Leave{wire::LeaveReason::kRunOver, "all steps are done"}});

@@ -133,7 +133,7 @@ class Cluster:
             return condition()
         try:
             return eventually(tick, what)
-        except AssertionError as error:  # which says what
+        except AssertionError as error:
             raise AssertionError(f"{error}\n{self.output()}") from None
 
     def _all_jobs(self):
@@ -195,8 +195,9 @@ class Cluster:
     def _files(self, volume, folder, group):
         """As the kubelet writes them: a directory that can be exchanged, links to what is in it,
         all of root and readable by the group of the pod."""
-        mode = volume.get("secret", volume.get("configMap")).get("defaultMode", 0o644) | 0o440
-        data = folder / "..2026"
+        chosen = volume.get("secret") or volume["configMap"]
+        mode = chosen.get("defaultMode", 0o644) | 0o440  # fsGroup lets the group read
+        data = folder / "..time"
         data.mkdir(parents=True)
         for path, content in files_of(volume, self._objects).items():
             (data / path).parent.mkdir(exist_ok=True)

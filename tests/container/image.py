@@ -46,10 +46,10 @@ def why_not():
     """Why no image can be built here, or ""."""
     if os.geteuid() != 0:
         return "only root makes these containers"
-    missing = [name for name in ("buildah", "debootstrap") if not shutil.which(name)]
+    missing = [name for name in ("buildah", "debootstrap", "ip") if not shutil.which(name)]
     if missing:
         return f"{' and '.join(missing)} missing: scripts/setup --container"
-    namespaces = subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"],
+    namespaces = subprocess.run(["unshare", "--mount", "--net", "--pid", "--fork", "true"],
                                 stderr=subprocess.DEVNULL)
     return "" if namespaces.returncode == 0 else "this system lets nobody make namespaces"
 
@@ -122,8 +122,8 @@ class Image:
 
 
 class Container:
-    """The command, or that of the image, with `runs` as the volume /starling/runs; or with other
-    `mounts`, in a network namespace of its own (a file of it)."""
+    """The command, or that of the image. `runs` is the volume /starling/runs, if there are no other
+    `mounts`; output is kept beside it. `network` is the file of a network namespace."""
 
     def __init__(self, image, runs, *command, mounts=None, network="/proc/self/ns/net"):
         self._image = image
@@ -141,7 +141,7 @@ class Container:
                 stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
 
     def _as_user(self):
-        # A change of the user ends what --kill-child promises, so this says it again.
+        # The kernel forgets --kill-child when the user changes.
         user, group = self._image.config["User"].split(":")
         return ["setpriv", "--reuid", user, "--regid", group, "--clear-groups", "--pdeathsig",
                 "KILL"]
@@ -174,7 +174,7 @@ class Container:
     def until(self, condition, what):
         """Calls `condition` until it is true, while the container is there."""
         def look():
-            ended = self._unshare.poll() is not None
+            ended = self.has_ended()
             found = condition()
             if ended and not found:
                 raise AssertionError(f"it has ended without {what}:\n{self.output()}")

@@ -156,6 +156,7 @@ class ClusterTest(unittest.TestCase):
         self.cluster = Cluster(self.image, self.folder)
         self.addCleanup(self.cluster.remove)
         self.cluster.begin()
+        self.learners = 0  # that trained_learner has seen
         self.run_dir = self.folder / "claims/starling-runs/run"
         self.keys = self.folder / "keys"
         self.keys.mkdir(mode=0o777)
@@ -176,12 +177,14 @@ class ClusterTest(unittest.TestCase):
         return self.cluster.jobs[name]
 
     def trained_learner(self):
-        """Its pod, when it has trained with an actor in each slot."""
+        """The pod of a learner that is new since the last call, when it has trained with an actor
+        in each slot."""
         def found():
-            term = len(self.job(LEARNER).ended) + 1
-            wrote = f"wrote checkpoints/t{term:04}-"
-            return self.joined() >= 4 and self.log().count(wrote) > 1 and self.job(LEARNER).pods
+            return (self.log().count(" listening on ") > self.learners and self.joined() >= 4
+                    and self.of_learner().count(" wrote checkpoints/") > 1
+                    and self.job(LEARNER).pods)
         pod, = self.cluster.until(found, "a learner with actors")
+        self.learners = self.log().count(" listening on ")
         return pod
 
     def log(self):
@@ -189,8 +192,11 @@ class ClusterTest(unittest.TestCase):
         return path.read_text() if path.exists() else ""
 
     def joined(self):
-        """So many actors, since the last start of a learner."""
-        return self.log().rpartition(" listening on ")[2].count(" joined (pid ")
+        return self.of_learner().count(" joined (pid ")
+
+    def of_learner(self):
+        """The log since the last start of a learner."""
+        return self.log().rpartition(" listening on ")[2]
 
     def await_end_of(self, pod):
         self.cluster.until(lambda: pod in [*self.job(LEARNER).ended, *self.job(ACTORS).ended],

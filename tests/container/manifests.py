@@ -8,7 +8,8 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from image import ROOT
+
 VENV = ROOT / ".venv-kubernetes/bin"
 VERSIONS = ("1.29", "1.37")  # of Kubernetes: the oldest of docs/kubernetes.md, the newest
 
@@ -85,9 +86,10 @@ def inconsistent(objects):
     found = []
     for job in jobs_of(objects):
         try:
-            found += _faults_of_pod(job, objects)
+            faults = _faults_of_job(job, objects)
         except KeyError as error:
-            found.append(f"{job['metadata']['name']}: there is no {error}")
+            faults = [f"there is no {error}"]
+        found += [f"{job['metadata']['name']}: {fault}" for fault in faults]
     for (kind, name), one in objects.items():
         if kind == "Service" and not _jobs_behind(one, objects):
             found.append(f"service {name} selects no pod")
@@ -97,41 +99,54 @@ def inconsistent(objects):
     return found
 
 
-def _faults_of_pod(job, objects):
-    template, container = job["spec"]["template"], container_of(job)
-    volumes = {volume["name"]: volume for volume in template["spec"]["volumes"]}
-    args, ports = container["args"], {port["containerPort"] for port in container.get("ports", [])}
-    files, found = set(), []
-    # 1. Every volume is mounted, and has what the words of the command name.
-    for mount in container["volumeMounts"]:
+def _faults_of_job(job, objects):
+    return [*_faults_of_volumes(job, objects), *_faults_of_policy(job),
+            *_faults_of_ports(job, objects)]
+
+
+def _faults_of_volumes(job, objects):
+    """Every volume is mounted, and every path in the command is a file of one."""
+    volumes = {volume["name"]: volume for volume in job["spec"]["template"]["spec"]["volumes"]}
+    files = set()
+    for mount in container_of(job)["volumeMounts"]:
         volume = volumes.pop(mount["name"])
         if "persistentVolumeClaim" in volume:
             _ = objects["PersistentVolumeClaim", volume["persistentVolumeClaim"]["claimName"]]
         elif "emptyDir" not in volume:
             paths = [Path(mount["mountPath"], path) for path in files_of(volume, objects)]
             files.update(map(str, [*paths, *(path.parent for path in paths)]))
-    found += [f"volume {name} is not mounted" for name in volumes]
-    values = [word.rpartition("=")[2] for word in args]
-    found += [f"there is no {value}" for value in values
-              if value.startswith("/") and value not in files]
-    # 2. A failed pod is a pod that has ended, and one that succeeded says that the run is over.
-    if template["spec"]["restartPolicy"] != "Never":
+    values = [word.rpartition("=")[2] for word in container_of(job)["args"]]
+    return [*(f"volume {name} is not mounted" for name in volumes),
+            *(f"there is no {value}" for value in values
+              if value.startswith("/") and value not in files)]
+
+
+def _faults_of_policy(job):
+    """A failed pod is one that has ended, and one that succeeded says that the run is over."""
+    spec, found = job["spec"], []
+    if spec["template"]["spec"]["restartPolicy"] != "Never":
         found.append("podFailurePolicy wants restartPolicy: Never")
-    if job["spec"].get("podReplacementPolicy") != "Failed":
+    if spec.get("podReplacementPolicy") != "Failed":
         found.append("podFailurePolicy wants podReplacementPolicy: Failed")
-    if "completions" in job["spec"]:
+    if "completions" in spec:
         found.append("completions are counted")
-    found += [f"there is no action {rule['action']}"
-              for rule in job["spec"]["podFailurePolicy"]["rules"]
-              if rule["action"] not in ("Ignore", "FailJob", "FailIndex", "Count")]
-    for rule in job["spec"]["podFailurePolicy"]["rules"]:
-        of = rule.get("onExitCodes", {}).get("containerName", container["name"])
-        if of != container["name"]:
+    name = container_of(job)["name"]
+    for rule in spec["podFailurePolicy"]["rules"]:
+        if rule["action"] not in ("Ignore", "FailJob", "FailIndex", "Count"):
+            found.append(f"there is no action {rule['action']}")
+        of = rule.get("onExitCodes", {}).get("containerName", name)
+        if of != name:
             found.append(f"there is no container {of}")
-    # 3. Addresses and ports.
-    annotations = template["metadata"].get("annotations", {})
-    named = [port for key, port in annotations.items() if key == "prometheus.io/port"]
-    for word in args:
+    return found
+
+
+def _faults_of_ports(job, objects):
+    """Addresses lead to ports that are there, and the learner waits for all actors."""
+    container, found = container_of(job), []
+    ports = {port["containerPort"]: port["name"] for port in container.get("ports", [])}
+    notes = job["spec"]["template"]["metadata"].get("annotations", {})
+    named = [notes["prometheus.io/port"]] if notes else []
+    for word in container["args"]:
         if word.startswith(("--set=wire.endpoint=tcp://", "--set=status.port=")):
             named.append(word.rpartition("=")[2].rpartition(":")[2])
         elif word.startswith("--connect=tcp://"):
@@ -142,11 +157,12 @@ def _faults_of_pod(job, objects):
             config = tomllib.loads(objects["ConfigMap", "starling-config"]["data"]["run.toml"])
             if config["actors"]["count"] != job["spec"]["parallelism"]:
                 found.append("parallelism is not actors.count")
-    probed = container.get("readinessProbe", {}).get("httpGet", {}).get("port")
-    if probed and probed not in {port["name"] for port in container["ports"]}:
-        found.append(f"the container has no port {probed}")
-    found += [f"the container has no port {port}" for port in named if int(port) not in ports]
-    return [f"{job['metadata']['name']}: {what}" for what in found]
+    if "readinessProbe" in container:
+        probed = container["readinessProbe"]["httpGet"]["port"]
+        if probed not in ports.values():
+            found.append(f"the container has no port {probed}")
+    return found + [f"the container has no port {port}" for port in named
+                    if int(port) not in ports]
 
 
 def _jobs_behind(service, objects):

@@ -107,7 +107,7 @@ TEST_F(ByHandTest, AStoppedLearnerSendsItsActorsHome) {
   ExpectSummary(16'000, 2);
 }
 
-// Of status 0 it means that nothing is left to do.
+// Its status 0 means that the run is over.
 TEST_F(ByHandTest, AnActorThatStaysEndsWithItsRunAndNotWithALearner) {
   auto learner = StartLearner({Steps(kEndless), "actors.count=2", "checkpoint.every_steps=16000"});
   auto one = StartActor({"--stay"}), other = StartActor({"--stay"}), third = StartActor({"--stay"});
