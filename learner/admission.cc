@@ -85,7 +85,9 @@ void Admission::Poll(wire::ServerSocket& socket) {
 }
 
 void Admission::Reload(LogLevel level) {
-  for (const std::string& line : authenticator_->Reload()) LogLine(level, line);
+  const std::vector<std::string> lines = authenticator_->Reload();  // problems behind the first
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    LogLine(i == 0 ? level : LogLevel::kWarn, lines[i]);
 }
 
 std::vector<std::uint32_t> Admission::Revoked(const Roster& roster) const {

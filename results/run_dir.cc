@@ -18,6 +18,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/locked_file.h"
+#include "core/room.h"
 #include "core/text.h"
 #include "learner/run_status.h"
 #include "learner/storage/checkpoint.h"
@@ -56,12 +57,23 @@ bool IsProbe(const fs::path& path) { return path.filename().string().starts_with
 bool IsOfTheDisk(const fs::path& path) { return path.filename() == "lost+found"; }
 bool IsNoFile(const fs::path& path) { return IsProbe(path) || IsOfTheDisk(path); }
 
+// A full disk is nobody's mistake: others may free it, so whoever starts runs again may try later.
+[[noreturn]] void Unwritable(const fs::path& dir, const std::error_code& error,
+                             const char* advice) {
+  try {
+    Unusable(dir, error.message(), advice);
+  } catch (const UserError& mistake) {
+    if (MayGetRoom(error.value())) throw std::runtime_error(mistake.what());
+    throw;
+  }
+}
+
 void TestWritable(const fs::path& dir, const char* advice) {
   const fs::path probe = dir / kProbe;
   try {
     WriteFileAtomically(probe, "");
   } catch (const std::system_error& error) {
-    Unusable(dir, error.code().message(), advice);
+    Unwritable(dir, error.code(), advice);
   }
   fs::remove(probe);
 }
@@ -293,6 +305,9 @@ void CheckResumable(const fs::path& run_dir) {
                 : "; to train again choose another --run-dir, or move this one away"));
   }
   TestWritable(run_dir, kMakeRoom);
+  for (const char* part : {"checkpoints", "journal"}) {
+    if (fs::is_directory(run_dir / part, ignored)) TestWritable(run_dir / part, kMakeRoom);
+  }
 }
 
 void WriteConfig(const fs::path& run_dir, const Config& config) {
@@ -305,7 +320,7 @@ void WriteConfig(const fs::path& run_dir, const Config& config) {
   try {
     WriteFileAtomically(run_dir / "config.toml", text);
   } catch (const std::system_error& error) {
-    Unusable(run_dir, error.code().message(), kMakeRoom);
+    Unwritable(run_dir, error.code(), kMakeRoom);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "learner/storage/journal_writer.h"
 #include "tests/support/error_of.h"
 #include "tests/support/fleet_fixtures.h"
+#include "tests/support/own_disk.h"
 #include "tests/support/temp_dir.h"
 
 namespace starling::results {
@@ -210,6 +211,23 @@ TEST(RunDirTest, ReadOnlyDirectoryIsNamed) {
   ASSERT_EQ(::seteuid(user), 0);
   fs::permissions(dir.path(), fs::perms::owner_all);
   fs::permissions(full.path(), fs::perms::owner_all);
+}
+
+// Nobody's mistake: whoever starts runs again may try later.
+TEST(RunDirTest, AFullDiskIsNoMistake) {
+  const TempDir dir;
+  const OwnDisk disk(dir.path(), 1);
+  if (!disk.trouble().empty()) GTEST_SKIP() << "no disk of our own here: " << disk.trouble();
+  OwnDisk::Fill(dir / "filler");
+  try {
+    WriteConfig(dir.path(), Config{});
+    ADD_FAILURE() << "it could";
+  } catch (const UserError& error) {
+    ADD_FAILURE() << error.what();
+  } catch (const std::runtime_error& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("cannot be written: No space left on device; free space there"));
+  }
 }
 
 TEST(RunDirTest, WhatCanBeResumed) {
