@@ -50,7 +50,8 @@ bool LearnerClient::Push(const wire::Grant& grant, const wire::SnapshotMeta& met
   // computes on newer ones in any case.
   const bool waits = session.grants.empty() || session.far_grants > 0;
   const bool reuses = session.config.reuses_data();
-  body.weights = !session.reader && (waits || reuses) ? 1 : 0;
+  const bool newest = !session.config.staleness.delayed();  // else their version is asked for
+  body.weights = !session.reader && newest && (waits || reuses) ? 1 : 0;
   body.wait_us = std::exchange(wait_us_, 0);
   body.refresh_us = std::exchange(refresh_us_, 0);
   body.push_us = std::exchange(push_us_, 0);

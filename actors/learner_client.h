@@ -40,7 +40,10 @@ struct ClientOptions {
   bool stays = false;                 // look for the next learner when this one is told to stop
   int stop_fd = -1;                   // readable: leave
   std::function<bool()> abandoned{};  // true: leave (the parent is gone); may be empty
-  const Clock* clock = nullptr;       // nullptr: the steady clock
+  // Called after ten seconds without a learner, then every five minutes, with the milliseconds that
+  // are left of connect_timeout_s; may be empty.
+  std::function<void(std::int64_t left_ms)> on_waiting{};
+  const Clock* clock = nullptr;  // nullptr: the steady clock
 };
 
 enum class ClientState {
@@ -139,7 +142,8 @@ class LearnerClient {
   std::optional<wire::Grant> Acted(const wire::Grant& grant);
 
   // Updates `weights` to the newest version, and `meta` to its description. Without shared memory
-  // it keeps weights that are at least `version` already. Returns false if the state has changed.
+  // it keeps weights that are at least `version` already. With a delay it updates them to exactly
+  // `version`, or to the newest if that is not there any more: then its grant has ended. Returns false if the state has changed.
   // REQUIRES: both are unchanged since the last call, but for rounding to wire.weights.
   bool Refresh(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
 
@@ -211,6 +215,11 @@ class LearnerClient {
     // until the other grants expire: staleness.deadline_s, or two where unrolls renew them. One
     // more deadline is a margin.
     std::int64_t AnswerMs() const;
+    // Returns whether an unroll under a grant of `version` may use the weights that are held.
+    bool Suits(const wire::SnapshotMeta& held, std::uint64_t version) const {
+      if (held.term != header.term) return false;
+      return config.staleness.delayed() ? held.version == version : held.version >= version;
+    }
     // Weights that have not arrived after so long are requested again.
     std::int64_t FetchAgainMs() const;
     wire::ElementType gradient_type() const { return wire::ElementTypeOf(config.wire.gradient); }
@@ -219,6 +228,7 @@ class LearnerClient {
   };
 
   // join
+  void NoteWaiting(std::int64_t give_up_ms);
   bool TryJoin(const std::string& endpoint, bool fresh, std::int64_t give_up_ms);
   void OpenSession(const std::string& endpoint);
   void AwaitLastWords();
@@ -247,6 +257,7 @@ class LearnerClient {
 
   // weights
   bool RefreshWhole(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
+  bool ReadShared(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
   bool RefreshSlices(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
   bool Fetch(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
   bool Ask(std::uint64_t version);
@@ -271,6 +282,7 @@ class LearnerClient {
   std::optional<Session> session_;
   std::function<void(std::vector<std::byte>&)> save_;
   Outcomes outcomes_;
+  std::int64_t note_ms_ = 0;  // of clock_: when on_waiting is called next
   // Spent on the grant and the weights of the last unroll, and on the last push.
   std::uint32_t wait_us_ = 0, prefetch_us_ = 0, refresh_us_ = 0, push_us_ = 0;
 };

@@ -12,7 +12,8 @@ namespace starling::actors {
 
 namespace {
 
-constexpr std::int64_t kWelcomeMs = 5000;    // a hello without an answer is repeated after that
+constexpr std::int64_t kWelcomeMs = 5000;  // a hello without an answer is repeated after that
+constexpr std::int64_t kFirstNoteMs = 10'000, kNextNoteMs = 300'000;  // while there is no learner
 constexpr std::int64_t kLastWordsMs = 2000;  // wait for the last messages of a learner that ended
 
 }  // namespace
@@ -28,8 +29,10 @@ bool LearnerClient::Join(bool fresh) {
       clock_.NowMs() + static_cast<std::int64_t>(options_.connect_timeout_s * 1000.0);
   state_ = ClientState::kLost;
   session_.reset();
+  note_ms_ = clock_.NowMs() + kFirstNoteMs;
   while (clock_.NowMs() < give_up_ms) {
     if (MustLeave()) return false;
+    NoteWaiting(give_up_ms);
     if (const auto endpoint = options_.find_endpoint()) {
       if (TryJoin(*endpoint, fresh, give_up_ms)) return true;
       if (state_ != ClientState::kLost) return false;
@@ -40,6 +43,13 @@ bool LearnerClient::Join(bool fresh) {
   }
   state_ = ClientState::kUnreachable;
   return false;
+}
+
+void LearnerClient::NoteWaiting(std::int64_t give_up_ms) {
+  const std::int64_t now_ms = clock_.NowMs();
+  if (!options_.on_waiting || now_ms < note_ms_) return;
+  note_ms_ = now_ms + kNextNoteMs;
+  options_.on_waiting(give_up_ms - now_ms);
 }
 
 bool LearnerClient::TryJoin(const std::string& endpoint, bool fresh, std::int64_t give_up_ms) {
@@ -68,6 +78,7 @@ bool LearnerClient::TryJoin(const std::string& endpoint, bool fresh, std::int64_
       if (state_ == ClientState::kJoined) return true;
       if (state_ != ClientState::kLost) return false;
     }
+    NoteWaiting(give_up_ms);
     // 3. Give up if this is the endpoint of an old learner.
     if (LearnerMoved()) return false;
   }

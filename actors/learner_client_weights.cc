@@ -70,7 +70,7 @@ std::optional<wire::Grant> LearnerClient::GrantAhead(const wire::SnapshotMeta& h
   if (!Pump(0) || session.cut > 0 || session.grants.empty()) return std::nullopt;
   const std::uint64_t version = session.grants.front().version;
   const bool fetches = !session.reader || session.shards;
-  const bool here = held.term == session.header.term && held.version >= version;
+  const bool here = session.Suits(held, version);
   if (fetches && !here && (session.shards || !session.fetched.Here(version))) return std::nullopt;
   return TakeGrant(begin);
 }
@@ -126,9 +126,11 @@ bool LearnerClient::RefreshWhole(std::uint64_t version, std::span<float> weights
                                  wire::SnapshotMeta& meta) {
   auto& reader = session_->reader;
   const bool held = meta.term == session_->header.term;
+  const bool delayed = session_->config.staleness.delayed();
   // 1. Without shared memory: wait for new weights only if the held ones are too old.
   if (!reader) {
-    if (!held || meta.version < version) return Fetch(version, weights, meta);
+    if (!session_->Suits(meta, version)) return Fetch(version, weights, meta);
+    if (delayed) return true;
     session_->fetched.Take(meta.version + 1, weights, meta);  // newer ones, if they are here
     return true;
   }
@@ -137,13 +139,22 @@ bool LearnerClient::RefreshWhole(std::uint64_t version, std::span<float> weights
       clock_.NowMs() + static_cast<std::int64_t>(session_->config.wire.fetch_after_ms);
   while (true) {
     const auto latest = reader->Latest();
-    if (held && latest == meta.version && meta.version >= version) return true;  // still the newest
-    if (latest >= version && reader->Read(version, weights, meta)) return true;
+    const bool suits = held && session_->Suits(meta, version);
+    if (suits && (delayed || latest == meta.version)) return true;  // still the newest
+    if (latest >= version && ReadShared(version, weights, meta)) return true;
     const std::int64_t left_ms = fetch_at_ms - clock_.NowMs();
     if (left_ms <= 0) return Fetch(version, weights, meta);
     if (!session_->beacon) ListenForVersions();
     if (!Pump(left_ms)) return false;
   }
+}
+
+bool LearnerClient::ReadShared(std::uint64_t version, std::span<float> weights,
+                               wire::SnapshotMeta& meta) {
+  wire::SnapshotReader& reader = *session_->reader;
+  if (session_->config.staleness.delayed() && reader.ReadVersion(version, weights, meta))
+    return true;
+  return reader.Read(version, weights, meta);
 }
 
 // Each slice has the newest version of its shard. The base of a gradient is the oldest of them.
@@ -211,8 +222,8 @@ void LearnerClient::Prefetch(const wire::SnapshotMeta& held) {
   Session& session = *session_;
   if ((session.reader && !session.shards) || !Pump(0) || session.grants.empty()) return;
   const std::uint64_t version = session.grants.front().version;
-  const bool first_is_old = (session.shards ? session.first_meta : held).version < version;
-  if (!session.reader && first_is_old && !session.fetched.MaySuit(version)) Ask(version);
+  const bool first_suits = session.Suits(session.shards ? session.first_meta : held, version);
+  if (!session.reader && !first_suits && !session.fetched.MaySuit(version)) Ask(version);
   if (session.shards) session.shards->Prefetch(version);
   prefetch_us_ = UsSince(begin);
 }

@@ -241,7 +241,8 @@ std::string WhyRefused(const fs::path& config, const std::vector<std::string>& o
 }
 
 LearnerVectors LearnerVectorsOf(const Config& config) {
-  const auto slots = static_cast<double>(learner::MakeOptimizerSpec(config.optimizer).slots.size());
+  const auto slots = static_cast<double>(
+      learner::MakeOptimizerSpec(config.optimizer, config.staleness).slots.size());
   const auto buffers = static_cast<double>(config.actors.count * config.updates.in_flight);
   return {.state = static_cast<double>(wire::kSnapshotSlots) + 1 + slots,
           .gradients = buffers + 2 * (1 + slots)};

@@ -10,11 +10,11 @@
 namespace starling {
 namespace {
 
-using Json = nlohmann::json;
+using HeaderJson = nlohmann::json;
 
 // Handles the parser's events one by one. A tree of values would keep only the last of equal names,
 // nest without limit, and need quadratic time for the million names that a hostile header can have.
-class Reader final : public Json::json_sax_t {
+class Reader final : public HeaderJson::json_sax_t {
  public:
   bool start_object(std::size_t) override {
     if (++depth_ > 2) Refuse("nests too deeply");
@@ -62,8 +62,8 @@ class Reader final : public Json::json_sax_t {
   bool boolean(bool) override { return Value("a boolean"); }
   bool number_integer(std::int64_t) override { return Value("a negative number"); }
   bool number_float(double, const std::string&) override { return Value("no natural number"); }
-  bool binary(Json::binary_t&) override { return Value("binary"); }
-  bool parse_error(std::size_t position, const std::string&, const Json::exception&) override {
+  bool binary(HeaderJson::binary_t&) override { return Value("binary"); }
+  bool parse_error(std::size_t position, const std::string&, const HeaderJson::exception&) override {
     Refuse(fmt::format("is not JSON (at byte {} of it)", position));
   }
 
@@ -106,7 +106,7 @@ class Reader final : public Json::json_sax_t {
 RawHeader ParseSafetensorsHeader(std::string_view text) {
   if (!text.starts_with('{')) throw std::runtime_error("its header is not a JSON object");
   Reader reader;
-  Json::sax_parse(text, &reader);
+  HeaderJson::sax_parse(text, &reader);
   return reader.Take();
 }
 

@@ -79,62 +79,6 @@ void Learner::Loop() {
   }
 }
 
-// `begun`: all shards had started.
-void Learner::End(bool begun) {
-  const bool over = engine_.over();
-  const std::string reached = over ? GoalOf(config_).Describe(engine_.Status()) : "";
-  if (!reached.empty()) LogInfo("{}", reached);
-  std::error_code ignored;
-  std::filesystem::remove(endpoint_file(), ignored);
-  // 1. A cut needs the states of the actors. If nothing was applied since the cut that the run goes
-  //    on from, that one is the last: not all actors may have come back.
-  std::optional<CheckpointContent> last;
-  if (begun && engine_.published() != cut_at_start_) last = LastContent();
-  // 2. Report first, so that the supervisor replaces none of the actors that leave now.
-  reporter_.Report(StatusReporter::Moment::kDismissed, times_, keeper_.newest());
-  membership_.Dismiss(over ? wire::LeaveReason::kRunOver : wire::LeaveReason::kShuttingDown,
-                      !reached.empty()    ? reached
-                      : over              ? "all steps are done"
-                      : watch_.hopeless() ? "training cannot go on"
-                                          : "the learner was told to stop");
-  // 3. The last checkpoint may take its time.
-  if (last) SaveLast(*std::move(last));
-  if (shards_) shards_->Leave();
-  keeper_.Finish();
-  try {
-    engine_.journal().TakeSync().Run();
-  } catch (const std::system_error& error) {
-    LogError("{}", error.what());
-  }
-  reporter_.Report(StatusReporter::Moment::kEnd, times_, keeper_.newest());
-}
-
-// Waits for the checkpoint that is being written, then writes the last one; every shard its part.
-void Learner::SaveLast(CheckpointContent content) {
-  const auto await = [this](std::int64_t waited_ms) { AwaitWriter(waited_ms); };
-  keeper_.Await(await);
-  if (shards_ && keeper_.Has(engine_.published())) return;
-  if (shards_) shards_->WriteFinalCheckpoint(engine_.published());
-  keeper_.SaveLast(std::move(content), await, [this] { return MustStop(); });
-}
-
-// Waits a little, for the writer of checkpoints. Reports how far it is, or how long it has waited
-// for room: a supervisor waits while that grows.
-void Learner::AwaitWriter(std::int64_t waited_ms) {
-  std::array<wire::PollItem, 2> items{};
-  items[0].fd = wake_up_.fd();
-  if (shards_) items[1].socket = &shards_->socket();
-  wire::Poll(items, kIdleMs);
-  clock_.Tick();
-  wake_up_.Clear();
-  if (shards_) shards_->Receive();
-  keeper_.Collect();
-  const auto [written, size] = keeper_.progress();
-  const auto waited_s = static_cast<std::uint64_t>(waited_ms / 1000);
-  reporter_.Report(StatusReporter::Moment::kSaving, times_, keeper_.newest(),
-                   SavingStatus{written, size, waited_s});
-}
-
 // ---- receive
 
 // Handles the messages that have arrived, a limited number. Returns whether all were handled.
@@ -216,7 +160,7 @@ void Learner::Dispatch(Arrived arrived) {
       if (!shards_) return OnGradient(std::move(arrived));
       return OnSlice(std::move(arrived.envelope), wire::Message(message));
     case wire::Kind::kFetch:
-      return OnFetch(message.header);
+      return OnFetch(message.header, std::get<wire::Fetch>(message.body));
     case wire::Kind::kHeartbeat:
       return membership_.OnHeartbeat(envelope.peer(), message.header);
     case wire::Kind::kLeave:
@@ -280,10 +224,15 @@ bool Learner::Receive(Arrived arrived, double other_square) {
   return false;
 }
 
-void Learner::OnFetch(const wire::Header& header) {
+void Learner::OnFetch(const wire::Header& header, const wire::Fetch& fetch) {
   Member* member = engine_.SenderOf(header);
   if (!member) return;
   membership_.Heard(*member, member->peer);
+  if (config_.staleness.delayed()) {
+    if (const auto copy = newest_weights_.CopyOf(fetch.version)) {
+      return SendCopy(*member, copy->meta, copy->values);
+    }
+  }
   SendWeights(*member);
 }
 
@@ -350,24 +299,29 @@ void Learner::CopyWeights() {
   for (const std::uint32_t slot : copied_for_) {
     if (Member* member = engine_.roster().Find(slot)) member->weights_due = false;
   }
-  if (newest_weights_.fresh()) return SendCopy();
+  if (newest_weights_.fresh()) return SendCopies();
   copying_ = true;
   copies_.Run([this] { newest_weights_.Refresh(); },
               [this] {
                 copying_ = false;
-                SendCopy();
+                SendCopies();
                 if (!copy_for_.empty()) CopyWeights();
               });
 }
 
-void Learner::SendCopy() {
+void Learner::SendCopies() {
   const wire::SnapshotMeta& meta = newest_weights_.meta();
   for (const std::uint32_t slot : std::exchange(copied_for_, {})) {
     const Member* member = engine_.roster().Find(slot);
     if (!member || meta.term == 0) continue;  // overtaken by writers: the actor asks again
-    outbox_.SendTensor(*member, wire::Weights{.steps = meta.steps, .entropy = meta.entropy},
-                       newest_weights_.values(), meta.version);
+    SendCopy(*member, meta, newest_weights_.values());
   }
+}
+
+void Learner::SendCopy(const Member& member, const wire::SnapshotMeta& meta,
+                       const wire::SharedTensor& values) {
+  outbox_.SendTensor(member, wire::Weights{.steps = meta.steps, .entropy = meta.entropy}, values,
+                     meta.version);
 }
 
 // Since the first grant of this term.

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -117,8 +118,15 @@ class Learner {
   }
   void SaveLast(CheckpointContent content);
   void AwaitWriter(std::int64_t waited_ms);
+  void TellTheEnd(const std::string& why);
+  bool AwaitMessages();
+  void Attend();
   // In the run directory while the learner listens, for actors of other machines.
   std::filesystem::path endpoint_file() const { return options_.run_dir / "endpoint"; }
+  void RemoveEndpointFile() const {
+    std::error_code ignored;
+    std::filesystem::remove(endpoint_file(), ignored);
+  }
   bool MustStop() const { return options_.abandoned && options_.abandoned(); }
 
   // receive
@@ -136,7 +144,7 @@ class Learner {
   void OnSlice(wire::Envelope envelope, const wire::Message& message);
   void OnWholeGradients();
   bool Receive(Arrived arrived, double other_square);
-  void OnFetch(const wire::Header& header);
+  void OnFetch(const wire::Header& header, const wire::Fetch& fetch);
   void OnActed(const wire::Header& header, const wire::Acted& acted);
   void OnState(const wire::Header& header, const wire::State& part);
   void OnLeave(const std::string& peer);
@@ -147,7 +155,9 @@ class Learner {
   void SendReplies();
   void SendWeights(Member& member);
   void CopyWeights();
-  void SendCopy();
+  void SendCopies();
+  void SendCopy(const Member& member, const wire::SnapshotMeta& meta,
+                const wire::SharedTensor& values);
   wire::Welcome MakeWelcome() const;
   double TrainingSeconds() const;
 
@@ -184,6 +194,8 @@ class Learner {
   std::optional<std::int64_t> seeking_ms_;  // since when grants are withheld for a checkpoint
   std::optional<std::int64_t> stopped_ms_;  // since when they are for the end
   bool left_at_end_ = false;                // an actor has left since then, with its state
+  bool attends_ = false;                    // members wait for the last checkpoint
+  std::set<std::string> strangers_;         // peers without a member that came meanwhile
   std::uint64_t gaps_at_cut_ = 0;           // of the journal, at the last cut with all states
 
   RateLimitedLog refusals_, cut_warnings_{10'000};

@@ -33,9 +33,13 @@ bool OnThisHost(const Config& config) { return !config.wire.endpoint.starts_with
 wire::SnapshotWriter MakeSnapshot(const Config& config, std::size_t floats,
                                   std::uint64_t fingerprint, const std::filesystem::path& path,
                                   std::uint32_t term, bool resume) {
-  if (!OnThisHost(config) && config.eval.every_steps == 0) return {{}, floats, fingerprint, term};
-  if (OnThisHost(config) && !resume) return {path, floats, fingerprint, term};
-  return wire::SnapshotWriter::SharedIfThereIsRoom(path, floats, fingerprint, term);
+  // With a delay a version is needed until delay updates later, while the next one is written.
+  const std::size_t kept = config.staleness.delayed() ? config.staleness.delay + 2 : 0;
+  const std::size_t slots = std::max(wire::kSnapshotSlots, kept);
+  const bool evaluates = config.eval.every_steps > 0;
+  if (!OnThisHost(config) && !evaluates) return {{}, floats, fingerprint, term, slots};
+  if (OnThisHost(config) && !resume) return {path, floats, fingerprint, term, slots};
+  return wire::SnapshotWriter::SharedIfThereIsRoom(path, floats, fingerprint, term, slots);
 }
 
 wire::Slice OwnSlice(const Config& config, std::size_t floats) {

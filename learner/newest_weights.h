@@ -33,6 +33,20 @@ class NewestWeights {
     return true;
   }
 
+  // A copy of exactly `version`, which is published and still kept; nullptr if it is not.
+  struct Copy {
+    wire::SnapshotMeta meta;
+    wire::SharedTensor values;
+  };
+  std::unique_ptr<Copy> CopyOf(std::uint64_t version) {
+    const std::size_t floats = reader_.floats();
+    auto values = std::make_shared_for_overwrite<float[]>(floats);
+    auto copy = std::make_unique<Copy>();
+    if (!reader_.ReadVersion(version, {values.get(), floats}, copy->meta)) return nullptr;
+    copy->values = {std::move(values), floats, type_};
+    return copy;
+  }
+
   // The copy is of the newest version.
   bool fresh() const { return meta_.term != 0 && reader_.Latest() == meta_.version; }
   const wire::SnapshotMeta& meta() const { return meta_; }

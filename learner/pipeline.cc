@@ -17,7 +17,8 @@ JudgeRules RulesOf(const Config& config) {
           .gradients = static_cast<std::uint64_t>(config.updates.gradients),
           .in_flight = static_cast<std::uint64_t>(config.updates.in_flight),
           .uses = static_cast<std::uint64_t>(config.gradients_per_unroll()),
-          .acts_first = config.reuses_data()};
+          .acts_first = config.reuses_data(),
+          .delay = config.staleness.delay};
 }
 
 wire::SnapshotMeta MetaOf(const Config& config, std::uint32_t term, std::uint64_t version,
@@ -48,7 +49,7 @@ Pipeline::Pipeline(const Config& config, TrainingState state, std::size_t traine
       entropy_(EntropyCoef(config.loss, config.run.steps, state.steps)),
       applier_(MakeApplier(config.learner.apply,
                            {.threads = static_cast<int>(config.learner.threads),
-                            .optimizer = MakeOptimizerSpec(config.optimizer),
+                            .optimizer = MakeOptimizerSpec(config.optimizer, config.staleness),
                             .size = state.weights.size(),
                             .trained = trained},
                            state.weights, state.optimizer_state, snapshot,
@@ -137,7 +138,8 @@ void Pipeline::Launch(const Judge::Update& decided) {
     const Received& gradient = pending->gradients[i];
     update.gradients.push_back({.values = gradient.tensor.values,
                                 .weight = RelativeWeight(gradient.body.samples, first_samples),
-                                .sums = gradient.steps > 0});
+                                .sums = gradient.steps > 0,
+                                .staleness = pending->applied[i].staleness});
   }
   if (mean_) update.gradients = {{.values = mean_(pending->gradients)}};
   update.weight_before = std::exchange(summed_weight_, 0);

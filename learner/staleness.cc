@@ -23,9 +23,24 @@ void SortForSum(std::vector<HeldGradient>& gradients) {
   });
 }
 
+// DueUpdate with a delay.
+std::vector<std::size_t> DueInTurn(const JudgeRules& rules, const JudgeState& state) {
+  std::vector<std::size_t> order(state.held.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return state.held[i].grant; });
+  if (!state.outstanding.empty()) {
+    if (order.size() < rules.gradients) return {};
+    const std::uint64_t last = state.held[order[rules.gradients - 1]].grant;
+    if (last > state.outstanding.front().number) return {};
+  }
+  order.resize(std::min<std::size_t>(rules.gradients, order.size()));
+  return order;
+}
+
 }  // namespace
 
 std::vector<std::size_t> DueUpdate(const JudgeRules& rules, const JudgeState& state) {
+  if (rules.delayed()) return DueInTurn(rules, state);
   // 1. Is an update due?
   const std::uint64_t after = state.version + 1;
   const bool enough = state.held.size() >= rules.gradients || state.outstanding.empty();
@@ -69,11 +84,14 @@ Judge::Judge(const JudgeRules& rules, std::uint64_t version) : rules_(rules) {
   CHECK(rules.gradients >= 1 && rules.in_flight >= 1);
   CHECK(rules.bound != 0 || rules.in_flight == 1, "in_flight {} at bound 0", rules.in_flight);
   CHECK(rules.uses == 1 || rules.acts_first, "{} gradients on the weights that play", rules.uses);
+  CHECK(!rules.delayed() || (rules.delay <= rules.bound && !rules.drop && !rules.acts_first),
+        "a delay of {} at bound {}", rules.delay, rules.bound);
   state_.version = version;
 }
 
 void Judge::Open() {
   open_ = true;
+  if (rules_.delayed()) std::ranges::stable_sort(waiting_);  // not in the order of the joins
   GrantWaiting();
 }
 
@@ -94,7 +112,8 @@ Arrival Judge::Arrive(std::uint32_t slot, std::uint64_t number, std::uint64_t ba
   const auto found = FindOutstanding(slot, number);
   if (!found) return Arrival::kNoGrant;
   if (base < state_.outstanding[*found].version) return Arrival::kBelowGrant;
-  if (base > state_.version) return Arrival::kFutureVersion;
+  const bool other = rules_.delayed() && base != state_.outstanding[*found].version;
+  if (base > state_.version || other) return Arrival::kFutureVersion;
   const bool acting = state_.outstanding[*found].acting;
   state_.outstanding.erase(state_.outstanding.begin() + static_cast<std::ptrdiff_t>(*found));
   if (TooOld(rules_, state_.version, base)) {
@@ -102,7 +121,8 @@ Arrival Judge::Arrive(std::uint32_t slot, std::uint64_t number, std::uint64_t ba
     MayGrant(slot) ? GrantTo(slot) : waiting_.push_back(slot);
     return Arrival::kStale;
   }
-  state_.held.push_back({slot, base, next_arrival_++, ticket});
+  state_.held.push_back(
+      {.slot = slot, .base = base, .arrival = next_arrival_++, .ticket = ticket, .grant = number});
   return Arrival::kHeld;
 }
 
@@ -122,6 +142,7 @@ bool Judge::RevokeGrant(std::uint32_t slot, std::uint64_t number) {
   const auto found = FindOutstanding(slot, number);
   if (!found) return false;
   state_.outstanding.erase(state_.outstanding.begin() + static_cast<std::ptrdiff_t>(*found));
+  GrantFreed();
   return true;
 }
 
@@ -157,6 +178,7 @@ std::vector<Grant> Judge::RemoveActor(std::uint32_t slot) {
   unrolls_.erase(slot);
   std::erase(waiting_, slot);
   std::erase_if(fresh_, [&](const Grant& grant) { return grant.slot == slot; });
+  GrantFreed();
   return ended;
 }
 
@@ -213,8 +235,18 @@ void Judge::GrantWaiting() {
   }
 }
 
+// With a delay a grant that is lost makes room for another one. If a gradient is held, its update
+// grants.
+void Judge::GrantFreed() {
+  if (rules_.delayed() && state_.held.empty()) GrantWaiting();
+}
+
 // An unroll that has begun runs out also where new ones are withheld.
-bool Judge::MayGrant(std::uint32_t slot) const { return !withheld_ || NextUse(slot) != 0; }
+bool Judge::MayGrant(std::uint32_t slot) const {
+  const std::size_t under_way = state_.held.size() + state_.outstanding.size();
+  if (rules_.delayed() && under_way >= rules_.gradients * (rules_.delay + 1)) return false;
+  return !withheld_ || NextUse(slot) != 0;
+}
 
 std::uint64_t Judge::NextUse(std::uint32_t slot) const {
   const auto unroll = unrolls_.find(slot);

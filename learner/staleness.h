@@ -19,6 +19,13 @@
 // becomes a grant of the version of that time. An acting grant does not get old: above bound 0 the
 // bound makes no update wait for it.
 //
+// With a *delay* d gradients are applied in the order of their grants, and K (d + 1) grants and held
+// gradients are all there are at a time. A grant of version u has at most K (d + 1) - 1 before it, so
+// its gradient is applied at version u + d at the latest; and exactly then, as long as none is lost
+// and d updates have been made since the start, the last cut or the last loss. Actors beyond that
+// number take turns. A gradient must be computed on exactly the version of its grant. So the order
+// of everything depends on no timing, not even that of the joins before the start.
+//
 // Invariants, after NextUpdate() has returned nullopt:
 // - no gradient was ever applied with a staleness over the bound (checked, fatal)
 // - if anything is held, a grant is outstanding (never stuck)
@@ -45,6 +52,9 @@ struct JudgeRules {
   std::uint64_t in_flight = 1;       // updates.in_flight: grants an actor holds
   std::uint64_t uses = 1;            // gradients of one unroll
   bool acts_first = false;           // the grant of its first gradient is acting until it is played
+  std::uint64_t delay = kNoDelay;    // staleness.delay; REQUIRES: <= bound, no drop, uses = 1
+
+  bool delayed() const { return delay != kNoDelay; }
 };
 
 struct Grant {
@@ -62,6 +72,7 @@ struct HeldGradient {
   std::uint64_t arrival = 0;  // 0, 1, ... in the order of arrival
   std::uint64_t ticket = 0;   // the caller's handle to the gradient itself
   bool orphan = false;        // its actor has died: it is applied, but earns no new grant
+  std::uint64_t grant = 0;    // number of the grant it spent
 };
 
 // Held, or why an arrived gradient is refused, in the order of the checks.
@@ -81,6 +92,9 @@ struct JudgeState {
 //   (b) K gradients are held, or no grant is outstanding (and something is held).
 // It takes the K held gradients with the smallest (base, arrival), and every other one that would
 // be too old afterwards: v + 1 - base > bound.
+//
+// With a delay an update takes the gradients of the K oldest grants, when all of them are held or no
+// grant is outstanding; it waits for no other.
 std::vector<std::size_t> DueUpdate(const JudgeRules& rules, const JudgeState& state);
 
 // Returns the held gradients of which it is certain that the next update takes them, and that no
@@ -172,6 +186,7 @@ class Judge {
  private:
   void GrantTo(std::uint32_t slot);
   void GrantWaiting();
+  void GrantFreed();
   bool MayGrant(std::uint32_t slot) const;
   std::size_t HeldOrGranted(std::uint32_t slot) const;
   std::optional<std::size_t> FindOutstanding(std::uint32_t slot, std::uint64_t number) const;

@@ -90,18 +90,27 @@ std::vector<std::string> OwnProgram(const Options& options) {
   throw UserError(fmt::format("{} cannot be run: {}", program.front(), ::strerror(error)));
 }
 
+// Only on a place that a person has named is there more to say than that it takes time.
+void NoteWaiting(const Options& options, std::int64_t left_ms) {
+  if (!options.place.run_dir.empty()) return;
+  LogInfo("no learner yet at {}: waiting for another {} s at most{}", options.place.text(),
+          left_ms / 1000, actors::WhyNoLearner(options.place, "--secret", "--learner-key"));
+}
+
 int Run(const Options& options) {
   KeepFreedMemory();
   InitLog(options.slot < 0 ? "actor" : "actor " + std::to_string(options.slot));
   const std::vector<std::string> program = OwnProgram(options);
   if (!program.empty()) RunInstead(program, options);
-  actors::ClientOptions client{.find_endpoint = actors::EndpointFinder(options.place),
-                               .find_keys = actors::KeysFinder(options.place),
-                               .slot = options.slot,
-                               .connect_timeout_s = options.connect_timeout_s,
-                               .stays = options.stay,
-                               .stop_fd = CatchStopSignals(),
-                               .abandoned = WatchParent(options.parent)};
+  actors::ClientOptions client{
+      .find_endpoint = actors::EndpointFinder(options.place),
+      .find_keys = actors::KeysFinder(options.place),
+      .slot = options.slot,
+      .connect_timeout_s = options.connect_timeout_s,
+      .stays = options.stay,
+      .stop_fd = CatchStopSignals(),
+      .abandoned = WatchParent(options.parent),
+      .on_waiting = [&](std::int64_t left_ms) { NoteWaiting(options, left_ms); }};
   // Becomes an exit status: only a lost or refusing learner is a failure.
   std::string text;
   switch (actors::RunActor(client, text, options.own)) {

@@ -17,7 +17,7 @@
 namespace starling::wire {
 
 inline constexpr std::uint32_t kProtocolMagic = 0x4C525453;  // the bytes 'S' 'T' 'R' 'L'
-inline constexpr std::uint16_t kProtocolVersion = 14;
+inline constexpr std::uint16_t kProtocolVersion = 15;
 inline constexpr std::size_t kHeaderBytes = 64;
 inline constexpr std::size_t kMessageFrames = 3;
 
@@ -238,7 +238,7 @@ struct Heartbeat {
 };
 
 struct Fetch {
-  std::uint64_t version = 0;  // lowest version that serves
+  std::uint64_t version = 0;  // lowest version that serves; with a delay the only one
   friend bool operator==(const Fetch&, const Fetch&) = default;
 };
 
@@ -312,6 +312,7 @@ struct ApplyUpdate {
     std::uint64_t gradient = 0;
     double weight = 1;       // its samples, relative to those of the first gradient of the update
     std::uint32_t sums = 1;  // 1: its running sums count
+    std::uint64_t staleness = 0;
     friend bool operator==(const Item&, const Item&) = default;
   };
   std::vector<Item> items{};  // in the order of summation; none: only a checkpoint

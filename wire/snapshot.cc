@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t kSnapshotMagic = 0x31304E534C525453;  // the bytes "STRLSN01"
 constexpr std::size_t kCacheLine = 64;
-constexpr std::size_t kDataOffset = 4096;
+constexpr std::size_t kPage = 4096;
 constexpr std::size_t kBlock = 16;  // floats: the unit of lanes and parameters
 
 using Word = std::atomic<std::uint64_t>;
@@ -36,7 +36,8 @@ struct alignas(kCacheLine) SlotControl {
   Word steps{0}, entropy_bits{0};
 };
 
-// The first page of the file. The slots' data follow at kDataOffset, all in native byte order.
+// At the beginning of the file. A SlotControl for each slot follows, and, from the next page on, the
+// slots' data, all in native byte order.
 struct FileControl {
   std::uint64_t magic = kSnapshotMagic;
   std::uint64_t floats = 0;
@@ -44,12 +45,14 @@ struct FileControl {
   std::uint32_t term = 0;
   std::uint32_t slots = kSnapshotSlots;
   alignas(kCacheLine) Word latest{0};
-  SlotControl slot[kSnapshotSlots];
 };
-static_assert(sizeof(FileControl) <= kDataOffset);
 
-std::size_t FileBytes(std::size_t floats) {
-  return kDataOffset + kSnapshotSlots * floats * sizeof(float);
+std::size_t DataOffset(std::size_t slots) {
+  const std::size_t control = sizeof(FileControl) + slots * sizeof(SlotControl);
+  return (control + kPage - 1) / kPage * kPage;
+}
+std::size_t FileBytes(std::size_t floats, std::size_t slots) {
+  return DataOffset(slots) + slots * floats * sizeof(float);
 }
 
 // Fences, `begin` and `end` order the writers and readers, and a reader discards a torn copy, so
@@ -85,37 +88,46 @@ void LoadWords(const Word* from, std::span<float> to) {
 // The layout of the shared memory.
 class SnapshotMapping {
  public:
-  explicit SnapshotMapping(std::shared_ptr<SharedMemory> memory) : memory_(std::move(memory)) {}
+  SnapshotMapping(std::shared_ptr<SharedMemory> memory, std::size_t slots)
+      : memory_(std::move(memory)), slots_(slots) {}
 
   FileControl& control() const { return *reinterpret_cast<FileControl*>(memory_->data()); }
   SlotControl& slot(std::uint64_t version) const {
-    return control().slot[version % kSnapshotSlots];
+    const std::size_t offset = sizeof(FileControl) + version % slots_ * sizeof(SlotControl);
+    return *reinterpret_cast<SlotControl*>(memory_->data() + offset);
   }
   // The data of the slot of `version`: floats / 2 words.
   Word* words(std::uint64_t version) const {
     const std::size_t offset =
-        kDataOffset + (version % kSnapshotSlots) * control().floats * sizeof(float);
+        DataOffset(slots_) + version % slots_ * control().floats * sizeof(float);
     return reinterpret_cast<Word*>(memory_->data() + offset);
   }
 
  private:
   std::shared_ptr<SharedMemory> memory_;
+  const std::size_t slots_;
 };
 
 SnapshotWriter::SnapshotWriter(const std::filesystem::path& path, std::size_t floats,
-                               std::uint64_t fingerprint, std::uint32_t term)
+                               std::uint64_t fingerprint, std::uint32_t term, std::size_t slots)
     : path_(path) {
   CHECK(floats > 0 && floats % kBlock == 0, "{} floats", floats);
+  CHECK(slots >= kSnapshotSlots, "{} slots", slots);
   const std::string use = "the weights";
   const std::string temporary = path.string() + "." + std::to_string(getpid()) + ".tmp";
   if (!path.empty()) unlink(temporary.c_str());
-  const auto memory = path.empty() ? SharedMemory::Anonymous(FileBytes(floats), use)
-                                   : SharedMemory::Create(temporary, FileBytes(floats), use);
+  const std::size_t bytes = FileBytes(floats, slots);
+  const auto memory = path.empty() ? SharedMemory::Anonymous(bytes, use)
+                                   : SharedMemory::Create(temporary, bytes, use);
   auto* control = new (memory->data()) FileControl();
   control->floats = floats;
   control->fingerprint = fingerprint;
   control->term = term;
-  mapping_ = std::make_shared<SnapshotMapping>(memory);
+  control->slots = static_cast<std::uint32_t>(slots);
+  for (std::size_t i = 0; i < slots; ++i) {
+    new (memory->data() + sizeof(FileControl) + i * sizeof(SlotControl)) SlotControl();
+  }
+  mapping_ = std::make_shared<SnapshotMapping>(memory, slots);
   // The rename comes last: a reader that finds the file finds it complete.
   if (path.empty() || rename(temporary.c_str(), path.c_str()) == 0) return;
   const int error = errno;
@@ -125,12 +137,12 @@ SnapshotWriter::SnapshotWriter(const std::filesystem::path& path, std::size_t fl
 
 SnapshotWriter SnapshotWriter::SharedIfThereIsRoom(const std::filesystem::path& path,
                                                    std::size_t floats, std::uint64_t fingerprint,
-                                                   std::uint32_t term) {
+                                                   std::uint32_t term, std::size_t slots) {
   try {
-    return {path, floats, fingerprint, term};
+    return {path, floats, fingerprint, term, slots};
   } catch (const UserError& error) {
     LogWarn("{}: weights and gradients go through sockets instead", error.what());
-    return {{}, floats, fingerprint, term};
+    return {{}, floats, fingerprint, term, slots};
   }
 }
 
@@ -189,17 +201,18 @@ SnapshotReader::SnapshotReader(const std::filesystem::path& path, std::size_t fl
     throw std::runtime_error(fmt::format("snapshot {}: {}", path.string(), what));
   };
   const auto memory = SharedMemory::Open(path, SharedMemory::Access::kRead);
-  if (memory->size() < kDataOffset) fail(fmt::format("{} bytes are too few", memory->size()));
-  mapping_ = std::make_shared<SnapshotMapping>(memory);
-  const FileControl& control = mapping_->control();
-  if (control.magic != kSnapshotMagic || control.slots != kSnapshotSlots) fail("another format");
+  if (memory->size() < kPage) fail(fmt::format("{} bytes are too few", memory->size()));
+  const auto& control = *reinterpret_cast<const FileControl*>(memory->data());
+  const std::size_t slots = control.slots;
+  if (control.magic != kSnapshotMagic || slots < kSnapshotSlots) fail("another format");
   if (control.floats != floats) fail(fmt::format("{} floats, not {}", control.floats, floats));
   if (control.fingerprint != fingerprint) {
     fail(fmt::format("of the net {:016x}, not {:016x}", control.fingerprint, fingerprint));
   }
-  if (memory->size() != FileBytes(floats)) {
-    fail(fmt::format("{} bytes, not {}", memory->size(), FileBytes(floats)));
+  if (memory->size() != FileBytes(floats, slots)) {
+    fail(fmt::format("{} bytes, not {}", memory->size(), FileBytes(floats, slots)));
   }
+  mapping_ = std::make_shared<SnapshotMapping>(memory, slots);
 }
 
 SnapshotReader::SnapshotReader(const SnapshotWriter& writer) : mapping_(writer.mapping_) {}
@@ -230,20 +243,28 @@ bool SnapshotReader::Copy(std::uint64_t at_least, std::span<float> out, Snapshot
   for (int i = 0; i < kSnapshotTries; ++i) {
     const std::optional<std::uint64_t> latest = Latest();
     if (!latest || *latest < at_least) return false;
-    const SlotControl& slot = mapping_->slot(*latest);
-    const std::uint64_t end = slot.end.load(std::memory_order_acquire);  // pairs with Publish
-    LoadWords(mapping_->words(*latest), out);
-    meta.steps = slot.steps.load(std::memory_order_relaxed);
-    meta.entropy = std::bit_cast<double>(slot.entropy_bits.load(std::memory_order_relaxed));
-    // Pairs with the release fence in Begin.
-    std::atomic_thread_fence(std::memory_order_acquire);
-    if (slot.begin.load(std::memory_order_relaxed) == end) {
-      meta.version = end - 1;  // *latest, or a newer version in the same slot
-      meta.term = term();
-      return true;
-    }
+    if (CopySlot(*latest, out, meta)) return true;  // or a newer version in the same slot
   }
   return false;
+}
+
+bool SnapshotReader::ReadVersion(std::uint64_t version, std::span<float> out, SnapshotMeta& meta) {
+  CHECK(out.size() == floats(), "{} floats into room for {}", floats(), out.size());
+  return CopySlot(version, out, meta) && meta.version == version;
+}
+
+bool SnapshotReader::CopySlot(std::uint64_t version, std::span<float> out, SnapshotMeta& meta) {
+  const SlotControl& slot = mapping_->slot(version);
+  const std::uint64_t end = slot.end.load(std::memory_order_acquire);  // pairs with Publish
+  LoadWords(mapping_->words(version), out);
+  meta.steps = slot.steps.load(std::memory_order_relaxed);
+  meta.entropy = std::bit_cast<double>(slot.entropy_bits.load(std::memory_order_relaxed));
+  // Pairs with the release fence in Begin.
+  std::atomic_thread_fence(std::memory_order_acquire);
+  if (end == 0 || slot.begin.load(std::memory_order_relaxed) != end) return false;
+  meta.version = end - 1;
+  meta.term = term();
+  return true;
 }
 
 }  // namespace starling::wire

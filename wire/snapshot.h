@@ -1,7 +1,7 @@
 // The weights in shared memory: one learner process writes versions, and any number of processes on
 // the same host copy the newest one.
 //
-// Three slots; version v goes into slot v % 3. Each slot is a sequence lock: the writers store
+// Three slots, or more to keep older versions; version v goes into slot v % slots. Each slot is a sequence lock: the writers store
 // `begin` = v + 1, the data, and at last `end` = v + 1. A reader reads `end`, copies, and then
 // reads `begin`: if both are equal it has copied one whole version. An overtaken reader copies old
 // and new words, and discards them (StoreWords in snapshot.cc).
@@ -36,17 +36,18 @@ class SnapshotMapping;
 
 class SnapshotWriter {
  public:
-  // `floats` is a multiple of 16 (CHECKed). The file, mode 0600, appears at `path` when it is ready
+  // `floats` is a multiple of 16, and slots is kSnapshotSlots or more (CHECKed). The file, mode 0600, appears at `path` when it is ready
   // to be read. It replaces an old file of that name, whose readers keep their mapping. With an
   // empty path the memory is anonymous: only this process and its forks can read it. Throws
   // UserError naming the path if it cannot be created or there is not enough memory (a full
   // /dev/shm).
   SnapshotWriter(const std::filesystem::path& path, std::size_t floats, std::uint64_t fingerprint,
-                 std::uint32_t term);
+                 std::uint32_t term, std::size_t slots = kSnapshotSlots);
   // The same, but falls back to anonymous memory, with a warning, if there is no room; actors then
   // fetch the weights. For a learner that restarts while actors still hold its old memory.
   static SnapshotWriter SharedIfThereIsRoom(const std::filesystem::path& path, std::size_t floats,
-                                            std::uint64_t fingerprint, std::uint32_t term);
+                                            std::uint64_t fingerprint, std::uint32_t term,
+                                            std::size_t slots = kSnapshotSlots);
   ~SnapshotWriter();
   SnapshotWriter(const SnapshotWriter&) = delete;
   SnapshotWriter& operator=(const SnapshotWriter&) = delete;
@@ -100,12 +101,17 @@ class SnapshotReader {
   // `at_least`. Returns false, with `out` in an unspecified state, if there is no such version yet,
   // or if writers overtook each of kSnapshotTries copies.
   bool Read(std::uint64_t at_least, std::span<float> out, SnapshotMeta& meta);
+  // Copies exactly `version`. Returns false, with `out` in an unspecified state, if it is not
+  // complete yet or not there any more: `slots` versions later.
+  bool ReadVersion(std::uint64_t version, std::span<float> out, SnapshotMeta& meta);
   // Like Read, but without the weights.
   std::optional<SnapshotMeta> Peek();
 
  private:
   // Read, or Peek if `out` is empty.
   bool Copy(std::uint64_t at_least, std::span<float> out, SnapshotMeta& meta);
+  // Copies what is in the slot of `version`. Returns false if it was written meanwhile.
+  bool CopySlot(std::uint64_t version, std::span<float> out, SnapshotMeta& meta);
 
   std::shared_ptr<SnapshotMapping> mapping_;
 };

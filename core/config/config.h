@@ -19,6 +19,8 @@
 namespace starling {
 
 inline constexpr std::uint64_t kUnbounded = std::numeric_limits<std::uint64_t>::max();
+inline constexpr std::uint64_t kNoDelay = std::numeric_limits<std::uint64_t>::max();
+inline constexpr std::int64_t kMaxInFlight = 16;                           // grants of an actor
 inline constexpr double kNever = std::numeric_limits<double>::infinity();  // no return is so high
 // Limit of ToToml(config), which each actor receives in one message.
 inline constexpr std::size_t kMaxConfigBytes = 48 * 1024;
@@ -150,8 +152,17 @@ struct UpdatesConfig {
 struct StalenessConfig {
   std::uint64_t bound = kUnbounded;  // "unbounded" or an integer >= 0
   OnExceed on_exceed = OnExceed::kWait;
+  std::uint64_t delay = kNoDelay;  // "none" or d: the staleness of every gradient
   Damping damping = Damping::kNone;
-  double deadline_s = 30;  // lifetime of a grant that is not spent
+  Correction correction = Correction::kNone;
+  double compensation = -1;  // lambda of delay compensation; -1 is "auto"
+  double deadline_s = 30;    // lifetime of a grant that is not spent
+  bool delayed() const { return delay != kNoDelay; }
+  // Gradients that are under way at a time where each waits for its turn: K for each of d + 1
+  // versions. REQUIRES: delayed().
+  std::uint64_t under_way(std::int64_t gradients) const {
+    return static_cast<std::uint64_t>(gradients) * (delay + 1);
+  }
   friend bool operator==(const StalenessConfig&, const StalenessConfig&) = default;
 };
 

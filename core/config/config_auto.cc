@@ -29,9 +29,10 @@ bool IsForPictures(NetKind kind) {
 std::int64_t CeilDiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // The natural staleness of free-running actors is about N / K - 1; returns the K that fits the
-// bound.
-std::int64_t GradientsFor(std::int64_t actors, std::uint64_t bound) {
-  if (std::cmp_greater_equal(bound, actors)) return 1;
+// bound. With a delay the staleness does not depend on K.
+std::int64_t GradientsFor(std::int64_t actors, const StalenessConfig& staleness) {
+  const std::uint64_t bound = staleness.bound;
+  if (staleness.delayed() || std::cmp_greater_equal(bound, actors)) return 1;
   return CeilDiv(actors, static_cast<std::int64_t>(bound) + 1);
 }
 
@@ -48,6 +49,10 @@ std::int64_t GrantsFor(const Config& config) {
     const std::int64_t most = grants * config.actors.count;
     return std::cmp_less_equal(CeilDiv(most, config.updates.gradients) - 1, config.staleness.bound);
   };
+  if (config.staleness.delayed()) {  // as few as the delay needs
+    const std::uint64_t needed = config.staleness.under_way(config.updates.gradients);
+    return std::min(CeilDiv(static_cast<std::int64_t>(needed), config.actors.count), kMaxInFlight);
+  }
   if (config.staleness.bound == 0) return 1;
   for (std::int64_t grants = useful; grants > 1; --grants) {
     if (fits(grants)) return grants;
@@ -129,7 +134,7 @@ void ResolveAuto(Config& config, const std::string& file, std::int64_t actors_th
   resolve("optimizer.lr_samples", config.optimizer.lr_samples, config.samples_per_gradient());
   resolve("updates.start_with", updates.start_with, config.actors.count);
   resolve("updates.gradients", updates.gradients,
-          GradientsFor(config.actors.count, config.staleness.bound));
+          GradientsFor(config.actors.count, config.staleness));
   resolve("updates.in_flight", updates.in_flight, GrantsFor(config));
 }
 

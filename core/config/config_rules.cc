@@ -5,21 +5,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/config/contradictions.h"
 #include "core/text.h"
 
 namespace starling {
 namespace {
 
 constexpr std::int64_t kMaxPort = 65'535;
-
-using Contradictions = std::vector<Contradiction>;
-
-// Adds a contradiction between `keys`, described by a sentence.
-template <class... Args>
-void Add(Contradictions& found, std::vector<std::string> keys, fmt::format_string<Args...> sentence,
-         Args&&... args) {
-  found.push_back({std::move(keys), fmt::format(sentence, std::forward<Args>(args)...)});
-}
 
 // Checks the keys that switch on a feature of an optimizer. Numbers that only tune one (decay,
 // beta1, ...) are allowed with every kind, so that kinds can be compared.
@@ -61,55 +53,6 @@ void CheckSchedules(const Config& config, Contradictions& found) {
         "from 0; take a small number or \"linear\"",
         zero);
   }
-}
-
-void CheckUpdates(const Config& config, Contradictions& found) {
-  const ActorsConfig& actors = config.actors;
-  const UpdatesConfig& updates = config.updates;
-  if (config.staleness.bound == 0 && updates.in_flight != 1) {
-    Add(found, {"updates.in_flight", "staleness.bound"},
-        "updates.in_flight = {} contradicts staleness.bound = 0, under which an actor holds "
-        "exactly 1 grant",
-        updates.in_flight);
-  }
-  if (updates.start_with > actors.count) {
-    Add(found, {"updates.start_with", "actors.count"},
-        "updates.start_with = {} contradicts actors.count = {}: so many will never join",
-        updates.start_with, actors.count);
-  }
-  // Each actor has at most in_flight gradients waiting, so K above their sum is never reached.
-  const std::int64_t max_held = actors.count * updates.in_flight;
-  if (updates.gradients > max_held) {
-    Add(found, {"updates.gradients", "actors.count", "updates.in_flight"},
-        "updates.gradients = {} contradicts actors.count = {} with updates.in_flight = {}: at "
-        "most {} gradients can be held",
-        updates.gradients, actors.count, updates.in_flight, max_held);
-  }
-}
-
-// Without a learner there is one update at a time, of all ranks.
-void CheckExchange(const Config& config, Contradictions& found) {
-  if (config.updates.exchange == Exchange::kLearner) return;
-  const auto refuse = [&](bool wrong, const std::string& key, const std::string& value,
-                          const char* why) {
-    if (!wrong) return;
-    Add(found, {key, "updates.exchange"},
-        "{} = {} contradicts updates.exchange = \"allreduce\": {}", key, value, why);
-  };
-  const std::uint64_t bound = config.staleness.bound;
-  refuse(bound != 0, "staleness.bound",
-         bound == kUnbounded ? "\"unbounded\"" : fmt::format("{}", bound),
-         "all ranks apply each update together, so set it to 0");
-  refuse(config.staleness.on_exceed == OnExceed::kDrop, "staleness.on_exceed", "\"drop\"",
-         "no gradient is ever late, so use \"wait\"");
-  refuse(config.updates.start_with != config.actors.count, "updates.start_with",
-         fmt::format("{}", config.updates.start_with), "all ranks begin together");
-  refuse(config.learner.shards > 1, "learner.shards", fmt::format("{}", config.learner.shards),
-         "there is no learner to divide; every rank adds up its slice");
-  refuse(config.learner.apply == ApplyMode::kHogwild, "learner.apply", "\"hogwild\"",
-         "all ranks apply the same updates to the same bits, so use \"lanes\"");
-  refuse(config.wire.endpoint != "auto", "wire.endpoint",
-         fmt::format("\"{}\"", config.wire.endpoint), "ranks talk through MPI");
 }
 
 // What gradients of one unroll are, and what else cannot be while there are several.
@@ -364,7 +307,6 @@ void CheckStatus(const Config& config, Contradictions& found) {
 std::vector<Contradiction> FindContradictions(const Config& config) {
   Contradictions found;
   CheckUpdates(config, found);
-  CheckExchange(config, found);
   CheckReuse(config, found);
   CheckNet(config.net, found);
   CheckExternal(config, found);

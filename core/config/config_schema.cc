@@ -145,14 +145,17 @@ const std::vector<ConfigKey>& Table() {
       {KEY(updates, minibatches), IntegerRule{1, 1024}},
       WORDS(updates, shuffle),
       {KEY(updates, gradients), IntegerRule{1, 1024, "auto"}},
-      {KEY(updates, in_flight), IntegerRule{1, 16, "auto"}},
+      {KEY(updates, in_flight), IntegerRule{1, kMaxInFlight, "auto"}},
       {KEY(updates, start_with), IntegerRule{1, 1024, "auto"}},
       {KEY(updates, start_timeout_s), NumberRule{kShortestS, kDay}},
       {KEY(updates, max_norm), NumberRule{.low = 0, .high = 1e24, .low_open = true}},
 
       {KEY(staleness, bound), IntegerRule{0, kMany, "unbounded", kUnbounded}},
       WORDS(staleness, on_exceed),
+      {KEY(staleness, delay), IntegerRule{0, 16'383, "none", kNoDelay}},
       WORDS(staleness, damping),
+      WORDS(staleness, correction),
+      {KEY(staleness, compensation), NumberRule{.low = 0, .high = 1e9, .word = "auto"}},
       {KEY(staleness, deadline_s), NumberRule{kShortestS, kDay}},
 
       WORDS(learner, apply),

@@ -107,8 +107,14 @@ enum class OnExceed : std::uint8_t { kWait, kDrop };
 constexpr auto WordsOf(OnExceed) { return std::array{"wait", "drop"}; }
 
 // staleness.damping
-enum class Damping : std::uint8_t { kNone, kInverse };
-constexpr auto WordsOf(Damping) { return std::array{"none", "inverse"}; }
+enum class Damping : std::uint8_t { kNone, kInverse, kSqrt };
+constexpr auto WordsOf(Damping) { return std::array{"none", "inverse", "sqrt"}; }
+
+// staleness.correction (learner/apply/correction.h)
+enum class Correction : std::uint8_t { kNone, kDelayCompensated, kDelayCompensatedAdaptive, kGap };
+constexpr auto WordsOf(Correction) {
+  return std::array{"none", "delay_compensated", "delay_compensated_adaptive", "gap"};
+}
 
 // updates.exchange
 enum class Exchange : std::uint8_t { kLearner, kAllreduce };

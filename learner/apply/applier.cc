@@ -60,10 +60,12 @@ void LeaveOutSums(std::size_t size, std::size_t trained, std::vector<GradientRef
 }
 
 void AddGradients(const std::vector<GradientRef>& gradients, std::size_t offset, std::size_t n,
-                  bool begun, float* sum) {
+                  bool begun, float* sum, GradientMender* mender) {
   for (const GradientRef& gradient : gradients) {
     const std::size_t has = Reach(gradient, offset, n);
-    const float* const values = gradient.values.data() + offset;
+    const bool mends = mender && gradient.staleness > 0;
+    const float* const values =
+        mends ? mender->Mend(gradient, offset, has) : gradient.values.data() + offset;
     begun ? AddScaled(has, gradient.weight, values, sum) : Scale(has, gradient.weight, values, sum);
     if (!begun) std::fill(sum + has, sum + n, 0.0f);
     begun = true;
@@ -77,13 +79,14 @@ float MeanFactor(const Update& update) {
 }
 
 const float* MeanGradient(const Update& update, float factor, const float* before,
-                          std::size_t offset, std::size_t n, float* room) {
-  const bool alone = !before && update.gradients.size() == 1;
+                          std::size_t offset, std::size_t n, float* room, GradientMender* mender) {
+  const bool alone =
+      !before && update.gradients.size() == 1 && (!mender || update.gradients[0].staleness == 0);
   if (alone && Reach(update.gradients[0], offset, n) == n) {
     return update.gradients[0].values.data() + offset;
   }
   if (before) std::copy_n(before, n, room);
-  AddGradients(update.gradients, offset, n, before != nullptr, room);
+  AddGradients(update.gradients, offset, n, before != nullptr, room, mender);
   for (std::size_t i = 0; i < n; ++i) room[i] *= factor;
   return room;
 }

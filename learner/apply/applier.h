@@ -36,6 +36,7 @@ struct GradientRef {
   std::span<const float> values;  // borrowed until the update is completed
   float weight = 1;               // m_k / m_0: samples relative to the first of the sum
   bool sums = true;               // its running sums count, too
+  std::uint64_t staleness = 0;    // of what a correction mends; without one it is not read
 };
 
 // One update of the weights: a step along the weighted mean of its gradients. The network thread
@@ -142,19 +143,28 @@ inline float RelativeWeight(std::uint64_t samples, std::uint64_t first) {
 // `size`.
 void LeaveOutSums(std::size_t size, std::size_t trained, std::vector<GradientRef>& gradients);
 
+// Mends the stale gradients of one update (learner/apply/correction.h).
+class GradientMender {
+ public:
+  virtual ~GradientMender() = default;
+  // Returns the `n` floats of `gradient` from `offset` on, mended; they stay until the next call.
+  virtual const float* Mend(const GradientRef& gradient, std::size_t offset, std::size_t n) = 0;
+};
+
 // Adds weight_k * g_k over [offset, offset + n) to `sum` (n floats), in the order given; `begun`:
 // something is in it already. So a sum is the same bits in one part or in many. A gradient
-// whose running sums were left out adds nothing there.
+// whose running sums were left out adds nothing there. `mender`: for stale ones; may be nullptr.
 void AddGradients(const std::vector<GradientRef>& gradients, std::size_t offset, std::size_t n,
-                  bool begun, float* sum);
+                  bool begun, float* sum, GradientMender* mender = nullptr);
 
 // Returns 1 / (the sum of all weights of the update).
 float MeanFactor(const Update& update);
 // Returns the mean gradient over [offset, offset + n): the sum in order, multiplied by `factor`. It
-// is written to `room` (n floats), except for a gradient that is alone and reaches so far: it is
-// returned as it lies. `before`: n floats that SumAhead left; nullptr without.
+// is written to `room` (n floats), except for a gradient that is alone, reaches so far and is not
+// mended: it is returned as it lies. `before`: n floats that SumAhead left; nullptr without.
 const float* MeanGradient(const Update& update, float factor, const float* before,
-                          std::size_t offset, std::size_t n, float* room);
+                          std::size_t offset, std::size_t n, float* room,
+                          GradientMender* mender = nullptr);
 
 // Applies the mean gradient of [offset, offset + n), n = weights.size(), to these weights and their
 // state: a step of the optimizer, and sums where those are. `step` is that of the update.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "core/check.h"
@@ -26,6 +27,38 @@ struct Lanes::Lane {
   std::thread thread;
 };
 
+// Mends the gradients of one update in a lane: weights before it are past_ and weights_.
+class Lanes::Mender final : public GradientMender {
+ public:
+  Mender(const Lanes& lanes, const Update& update)
+      : lanes_(lanes), before_(update.version - 1), unbias_(UnbiasSquares(update.optimizer_step)) {}
+
+  const float* Mend(const GradientRef& gradient, std::size_t offset, std::size_t n) override {
+    const CorrectionSpec& spec = lanes_.spec_.optimizer.correction;
+    const std::size_t trained = std::clamp(lanes_.spec_.trained, offset, offset + n) - offset;
+    const bool squares = !spec.squares().empty();
+    const std::span<const float> values = gradient.values.subspan(offset, n);
+    const float* const base = lanes_.Past(before_ - gradient.staleness, offset);
+    learner::Mend(
+        spec,
+        {.now = {lanes_.weights_.get() + offset, trained},
+         .base = {base, trained},
+         .squares = squares ? std::span<const float>(lanes_.state_.back().get() + offset, trained)
+                            : std::span<const float>(),
+         .unbias = unbias_},
+        values.first(trained), std::span(mended_).first(trained));
+    std::ranges::copy(values.subspan(trained),
+                      mended_.begin() + static_cast<std::ptrdiff_t>(trained));
+    return mended_.data();
+  }
+
+ private:
+  const Lanes& lanes_;
+  const std::uint64_t before_;
+  const float unbias_;
+  alignas(kCacheLine) std::array<float, kApplyBlock> mended_;
+};
+
 void Lanes::FreeAligned::operator()(float* floats) const { ::operator delete(floats, kAlignment); }
 
 Lanes::AlignedFloats Lanes::MakeAligned(std::size_t size) {
@@ -39,6 +72,7 @@ Lanes::Lanes(const ApplierSpec& spec, std::span<const float> weights,
       snapshot_(snapshot),
       on_progress_(std::move(on_progress)),
       weights_(MakeAligned(spec.size)),
+      first_version_(initial.version),
       submitted_(initial.version),
       completed_(initial.version) {
   const std::size_t slots = spec.optimizer.slots.size();
@@ -57,6 +91,8 @@ Lanes::Lanes(const ApplierSpec& spec, std::span<const float> weights,
     CHECK(state[slot].size() == spec.size, "slot of {} floats", state[slot].size());
     std::ranges::copy(state[slot], state_[slot].get());
   }
+  const CorrectionSpec& correction = spec.optimizer.correction;
+  if (correction.mends()) past_ = MakeAligned(correction.versions * spec.size);
   // 2. Publish the initial version.
   snapshot_.Begin(initial.version);
   snapshot_.Write(initial.version, 0, {weights_.get(), spec.size});
@@ -83,6 +119,11 @@ Lanes::~Lanes() {
 bool Lanes::Submit(Update* update) {
   if (submitted_ - Completed() >= kMaxUpdatesInLanes) return false;
   Admit(spec_, *update, submitted_);
+  for (const GradientRef& gradient : update->gradients) {
+    CHECK(!past_ || gradient.staleness <=
+                        std::min(spec_.optimizer.correction.versions, submitted_ - first_version_),
+          "staleness {} at version {}", gradient.staleness, submitted_);
+  }
   CHECK(update->weight_before == summed_weight_, "{} of {} was summed ahead", summed_weight_,
         update->weight_before);
   summed_weight_ = 0;
@@ -157,13 +198,20 @@ void Lanes::Run(Lane& lane) {
   }
 }
 
+float* Lanes::Past(std::uint64_t version, std::size_t offset) const {
+  return past_.get() + version % spec_.optimizer.correction.versions * spec_.size + offset;
+}
+
 void Lanes::Sum(const Lane& lane, const Update& part) {
   AddGradients(part.gradients, lane.begin, lane.size, part.weight_before > 0,
                ahead_.get() + lane.begin);
 }
 
 void Lanes::Apply(Lane& lane, Update& update) {
-  // 1. Block by block: sum the gradients, apply, copy the new weights into the snapshot.
+  // 1. Block by block: sum the gradients, mended where they are stale, apply, copy the new weights
+  //    into the snapshot. The old ones take the place of the oldest kept.
+  std::optional<Mender> mender;
+  if (past_) mender.emplace(*this, update);
   const float factor = MeanFactor(update);
   const float* const ahead = update.weight_before > 0 ? ahead_.get() : nullptr;
   const StepSize step =
@@ -172,9 +220,10 @@ void Lanes::Apply(Lane& lane, Update& update) {
   for (std::size_t done = 0; done < lane.size; done += kApplyBlock) {
     const std::size_t offset = lane.begin + done;
     const std::size_t n = std::min(kApplyBlock, lane.size - done);
-    const float* gradient =
-        MeanGradient(update, factor, ahead ? ahead + offset : nullptr, offset, n, lane.sum.data());
+    const float* gradient = MeanGradient(update, factor, ahead ? ahead + offset : nullptr, offset,
+                                         n, lane.sum.data(), mender ? &*mender : nullptr);
     const std::span<float> weights(weights_.get() + offset, n);
+    if (past_) std::ranges::copy(weights, Past(update.version - 1, offset));
     std::array<std::span<float>, kMaxSlots> slots;
     for (std::size_t s = 0; s < state_.size(); ++s) slots.at(s) = {state_[s].get() + offset, n};
     ApplyTo(spec_, update, step, offset, gradient, weights, std::span(slots).first(state_.size()));

@@ -50,6 +50,8 @@ class Lanes final : public Applier {
 
  private:
   struct Lane;
+  class Mender;
+  float* Past(std::uint64_t version, std::size_t offset) const;
   void Push(Update* update);
   void Run(Lane& lane);
   void Sum(const Lane& lane, const Update& part);
@@ -71,6 +73,9 @@ class Lanes final : public Applier {
   AlignedFloats weights_;
   std::vector<AlignedFloats> state_;
   AlignedFloats ahead_;  // the sum of SumAhead; allocated by its first call
+  // With a correction: version v, until versions later, at (v % versions) * size.
+  AlignedFloats past_;
+  const std::uint64_t first_version_;
 
   // The network thread's.
   std::uint64_t submitted_;

@@ -1,6 +1,7 @@
 #include "learner/apply/optimizer.h"
 
 #include <algorithm>
+#include <array>
 
 namespace starling::learner {
 namespace {
@@ -11,9 +12,28 @@ constexpr const OptimizerRule* kRules[] = {
     &kAdam,
 };
 
+// Applies the update block by block, and adds each to the mean of squares of the correction.
+void ApplyAndAverage(const OptimizerSpec& spec, const StepSize& step,
+                     std::span<const float> gradient, std::span<float> weights,
+                     std::span<const std::span<float>> state) {
+  constexpr std::size_t kBlock = 256;
+  std::array<float, kBlock> before;
+  std::array<std::span<float>, kMaxSlots> slots;
+  for (std::size_t done = 0; done < weights.size(); done += kBlock) {
+    const std::size_t n = std::min(kBlock, weights.size() - done);
+    const std::span<float> block = weights.subspan(done, n);
+    std::ranges::copy(block, before.begin());
+    for (std::size_t s = 0; s < state.size(); ++s) slots.at(s) = state[s].subspan(done, n);
+    spec.rule->apply(spec, step, gradient.subspan(done, n), block,
+                     std::span(slots).first(state.size() - 1));
+    AverageSquares(spec.correction, gradient.subspan(done, n), std::span(before).first(n), block,
+                   slots.at(state.size() - 1));
+  }
+}
+
 }  // namespace
 
-OptimizerSpec MakeOptimizerSpec(const OptimizerConfig& config) {
+OptimizerSpec MakeOptimizerSpec(const OptimizerConfig& config, const StalenessConfig& staleness) {
   const auto rule = std::ranges::find(kRules, config.kind, &OptimizerRule::kind);
   CHECK(rule != std::end(kRules), "optimizer.kind = {}", NameOf(config.kind));
   OptimizerSpec spec{.rule = *rule,
@@ -25,8 +45,10 @@ OptimizerSpec MakeOptimizerSpec(const OptimizerConfig& config) {
                      .bias_correction = config.bias_correction,
                      .beta1 = config.beta1,
                      .beta2 = config.beta2,
+                     .correction = MakeCorrectionSpec(staleness),
                      .slots = {}};
   spec.slots = spec.rule->slots(spec);
+  if (!spec.correction.squares().empty()) spec.slots.emplace_back(spec.correction.squares());
   CHECK(spec.slots.size() <= kMaxSlots, "{} keeps {} slots", NameOf(config.kind),
         spec.slots.size());
   return spec;
@@ -43,7 +65,11 @@ void ApplyUpdate(const OptimizerSpec& spec, const StepSize& step, std::span<cons
   CHECK(n % kGroup == 0 && gradient.size() == n, "{} weights, {} gradients", n, gradient.size());
   CHECK(state.size() == spec.slots.size(), "{} slots", state.size());
   for (const std::span<float> slot : state) CHECK(slot.size() == n, "slot of {}", slot.size());
-  spec.rule->apply(spec, step, gradient, weights, state);
+  if (spec.correction.squares().empty()) {
+    spec.rule->apply(spec, step, gradient, weights, state);
+  } else {
+    ApplyAndAverage(spec, step, gradient, weights, state);
+  }
 }
 
 }  // namespace starling::learner

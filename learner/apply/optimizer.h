@@ -15,6 +15,7 @@
 
 #include "core/check.h"
 #include "core/config/config.h"
+#include "learner/apply/correction.h"
 
 namespace starling::learner {
 
@@ -23,8 +24,8 @@ inline constexpr std::size_t kGroup = 16;
 
 struct OptimizerRule;  // the functions of one kind, below
 
-// The largest number of slots of any optimizer.
-inline constexpr std::size_t kMaxSlots = 3;
+// The largest number of slots: three of an optimizer and one of a correction.
+inline constexpr std::size_t kMaxSlots = 4;
 
 // A kind with its settings: the keys of [optimizer] that shape a step.
 struct OptimizerSpec {
@@ -36,10 +37,13 @@ struct OptimizerSpec {
   bool centered = false;
   bool bias_correction = false;
   double beta1 = 0, beta2 = 0;
-  // Names of its state vectors. Each has the size of the weights and starts at zero.
+  CorrectionSpec correction;  // of stale gradients
+  // Names of its state vectors; that of the correction is the last. Each has the size of the
+  // weights and starts at zero.
   std::vector<std::string> slots;
 };
-OptimizerSpec MakeOptimizerSpec(const OptimizerConfig& config);
+OptimizerSpec MakeOptimizerSpec(const OptimizerConfig& config,
+                                const StalenessConfig& staleness = {});
 
 // The factors of one update, the same for all weights.
 struct StepSize {
@@ -59,7 +63,7 @@ void ApplyUpdate(const OptimizerSpec& spec, const StepSize& step, std::span<cons
 
 struct OptimizerRule {
   OptimizerKind kind;
-  // Returns the names of its slots with these settings, at most kMaxSlots.
+  // Returns the names of its slots with these settings, at most kMaxSlots - 1.
   std::vector<std::string> (*slots)(const OptimizerSpec& spec);
   // Returns the factors of update number `step`; `lr` is scaled already. REQUIRES: step >= 1.
   StepSize (*step_size)(const OptimizerSpec& spec, double lr, std::uint64_t step);

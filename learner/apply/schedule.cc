@@ -69,7 +69,8 @@ double DampingScale(const StalenessConfig& config, std::span<const Contribution>
   for (const Contribution& part : contributions) {
     const double m = static_cast<double>(part.samples);
     samples += m;
-    damped += m / static_cast<double>(std::max<std::uint64_t>(1, part.staleness));
+    const auto age = static_cast<double>(std::max<std::uint64_t>(1, part.staleness));
+    damped += m / (config.damping == Damping::kSqrt ? std::sqrt(age) : age);
   }
   CHECK(samples > 0, "an update of {} gradients without samples", contributions.size());
   return damped / samples;

@@ -108,7 +108,7 @@ Shard::Shard(const Config& config, net::ParameterLayout layout, ShardOptions opt
       applier_(
           MakeApplier(config.learner.apply,
                       {.threads = static_cast<int>(config.learner.threads),
-                       .optimizer = MakeOptimizerSpec(config.optimizer),
+                       .optimizer = MakeOptimizerSpec(config.optimizer, config.staleness),
                        .size = slice_.size,
                        .trained = slice_.Before(layout_.trained())},
                       welcomed.state.weights, welcomed.state.optimizer_state, snapshot_,
@@ -256,7 +256,8 @@ void Shard::OnApplyUpdate(std::uint64_t version, const wire::ApplyUpdate& order)
     pending->slices.push_back(*std::move(slice));
     update.gradients.push_back({.values = pending->slices.back().tensor.values,
                                 .weight = static_cast<float>(item.weight),
-                                .sums = item.sums != 0});
+                                .sums = item.sums != 0,
+                                .staleness = item.staleness});
   }
   // 3. Every number of the step is shard 0's.
   update.version = version;

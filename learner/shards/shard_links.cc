@@ -144,7 +144,8 @@ void ShardLinks::BroadcastUpdate(const UpdateRecord& record, const Update& updat
                            .incarnation = item.incarnation,
                            .gradient = item.sequence,
                            .weight = update.gradients[i].weight,
-                           .sums = update.gradients[i].sums ? 1u : 0u});
+                           .sums = update.gradients[i].sums ? 1u : 0u,
+                           .staleness = update.gradients[i].staleness});
   }
   order.more = 0;
   SendAll({.version = update.version}, order);

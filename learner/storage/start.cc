@@ -40,7 +40,8 @@ void CheckSameRun(const Config& config, const InitialNet& net, const Checkpoint&
                     " holds another net than the configuration describes; resume with the [net] "
                     "and [env] it was trained with");
   }
-  const std::vector<std::string> slots = MakeOptimizerSpec(config.optimizer).slots;
+  const std::vector<std::string> slots =
+      MakeOptimizerSpec(config.optimizer, config.staleness).slots;
   if (from.slot_names != slots) {
     throw UserError(
         fmt::format("{} holds the state of another optimizer ({}) than optimizer.kind = \"{}\" "
@@ -146,7 +147,7 @@ Checkpoint CheckpointOf(const Config& config, const net::ParameterLayout& layout
                         content.journal,
                         content.journal_whole,
                         layout,
-                        MakeOptimizerSpec(config.optimizer).slots,
+                        MakeOptimizerSpec(config.optimizer, config.staleness).slots,
                         ToToml(config),
                         std::move(spaces),
                         std::move(content.counters),

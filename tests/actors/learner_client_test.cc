@@ -195,6 +195,32 @@ TEST_F(LearnerClientTest, AGradientOfMoreThanOneOfAnUnrollAlwaysWantsWeights) {
   }
 }
 
+// With a delay an unroll is played by the version of its grant, also if there are newer ones.
+TEST_F(LearnerClientTest, WithADelayTheWeightsAreExactlyThoseOfTheGrant) {
+  wire::SnapshotWriter snapshot(dir_ / "weights", 16, kFingerprint, 1, 4);
+  const auto publish = [&](std::uint64_t version) {
+    snapshot.Begin(version);
+    snapshot.Write(version, 0, std::vector<float>(16, static_cast<float>(version)));
+    snapshot.Publish({.term = 1, .version = version});
+  };
+  for (const std::uint64_t version : {1, 2, 3}) publish(version);
+  const auto learner = Serve({.config = ConfigWith("staleness.delay=2", "actors.count=3"),
+                              .snapshot = (dir_ / "weights").string()});
+  LearnerClient client(Options());
+  ASSERT_TRUE(client.Join() && client.CheckNet(kFingerprint, 16));
+  Weights weights;
+  EXPECT_EQ(weights.Refresh(client, 2), 2u);
+  EXPECT_EQ(weights.Refresh(client, 2), 2u) << "it holds them";
+  EXPECT_EQ(weights.Refresh(client, 3), 3u);
+  EXPECT_EQ(weights.Refresh(client, 1), 1u);
+  for (const std::uint64_t version : {4, 5}) publish(version);
+  // The grant of a version that is not kept any more has ended.
+  EXPECT_EQ(weights.Refresh(client, 1), 1u);
+  EXPECT_EQ(weights.Refresh(client, 2), 2u);
+  publish(6);
+  EXPECT_EQ(weights.Refresh(client, 1), 6u);
+}
+
 // Every actor was woken by every version, most of them while they played.
 TEST_F(LearnerClientTest, VersionsWakeAnActorOnlyWhileItWaitsForOne) {
   wire::SnapshotWriter snapshot(dir_ / "weights", 16, kFingerprint, 1);

@@ -172,6 +172,27 @@ TEST_F(LearnerTest, WeightsCanBeFetched) {
   fetch(1, -0.5f);  // the same version again
 }
 
+// Two gradients are under way: the second one's version is not the newest any more.
+TEST_F(LearnerTest, WithADelayTheVersionThatIsAskedForIsFetched) {
+  Start("staleness.delay=1\nwire.endpoint=tcp://127.0.0.1:0");
+  const auto first = NewActor(0), second = NewActor(1);
+  first->Push(first->NextGrant(), 0.5f);
+  EXPECT_EQ(first->NextGrant().version, 1u);
+  const wire::Grant grant = second->NextGrant();
+  ASSERT_EQ(grant.version, 0u);
+  const auto fetch = [&](std::uint64_t version) {
+    second->Send(wire::Fetch{.version = version});
+    const auto weights = second->Wait(wire::Kind::kWeights);
+    EXPECT_TRUE(weights);
+    return weights ? weights->header.version : 99;
+  };
+  EXPECT_EQ(fetch(0), 0u);
+  EXPECT_EQ(fetch(1), 1u);
+  EXPECT_EQ(fetch(7), 1u) << "one that is not there: the newest";
+  second->Push(grant, 0.5f);
+  EXPECT_EQ(second->NextGrant().version, 2u);
+}
+
 // An actor that has no grant left waits for the next one and for its weights: they come together.
 TEST_F(LearnerTest, OverTcpWeightsFollowTheGrantIfTheGradientWantsThemAndNoMemoryIsShared) {
   const auto actor = StartWithActor("updates.start_with=1\nwire.endpoint=tcp://127.0.0.1:0");

@@ -41,6 +41,10 @@ struct World {
     for (const HeldGradient& h : state.held) {
       key += "|h" + std::to_string(h.slot) + "." + std::to_string(state.version - h.base);
       if (h.orphan) key += "x";
+      if (judge.rules().delayed()) {  // its place among the grants
+        key += "#" + std::to_string(std::ranges::count_if(
+                         state.outstanding, [&](const Grant& g) { return g.number < h.grant; }));
+      }
     }
     for (std::uint32_t slot : judge.waiting()) key += "|w" + std::to_string(slot);
     for (std::uint32_t slot = 0; slot < 32; ++slot) {
@@ -62,6 +66,9 @@ struct World {
         if (rules.bound != kUnbounded) {
           ASSERT_LE(staleness, rules.bound);
         }
+        if (rules.delayed()) {
+          ASSERT_LE(staleness, rules.delay);
+        }
         ASSERT_EQ(unapplied.erase(g.ticket), 1u) << "applied twice";
       }
     }
@@ -73,6 +80,12 @@ struct World {
     for (const HeldGradient& gradient : now) certain.push_back(gradient.ticket);
     if (judge.open() && !state.held.empty()) {
       ASSERT_FALSE(state.outstanding.empty()) << "stuck";
+    }
+    if (rules.delayed()) {
+      ASSERT_LE(state.held.size() + state.outstanding.size(), rules.gradients * (rules.delay + 1));
+      ASSERT_FALSE(judge.open() && !judge.withheld() && !judge.waiting().empty() &&
+                   state.outstanding.empty())
+          << "nobody computes";
     }
     std::map<std::uint32_t, std::uint64_t> permits;
     for (const Grant& g : state.outstanding) {
@@ -143,7 +156,9 @@ void ForEachEvent(const World& world, std::uint32_t slots, const Visit& visit) {
     });
   }
   for (const Grant& grant : world.judge.state().outstanding) {
-    for (std::uint64_t base = grant.version; base <= world.judge.version(); ++base) {
+    const bool delayed = world.judge.rules().delayed();
+    const std::uint64_t newest = delayed ? grant.version : world.judge.version();
+    for (std::uint64_t base = grant.version; base <= newest; ++base) {
       with([&](World& w) { w.Push(grant, base); });
     }
     with([&](World& w) { w.judge.ExpireGrant(grant.slot, grant.number); });
@@ -169,7 +184,7 @@ void ExpectCut(World world) {
   while (!world.judge.state().outstanding.empty() || !world.judge.late().empty()) {
     while (!world.judge.state().outstanding.empty()) {
       const Grant oldest = world.judge.state().outstanding.front();
-      world.Push(oldest, world.judge.version());
+      world.Push(oldest, world.judge.rules().delayed() ? oldest.version : world.judge.version());
       if (testing::Test::HasFatalFailure()) return;
     }
     const auto late = world.judge.late();
@@ -181,6 +196,10 @@ void ExpectCut(World world) {
   ASSERT_TRUE(world.judge.AtCut()) << world.Key();
   world.judge.Release();
   if (!world.judge.open()) return;
+  if (world.judge.rules().delayed()) {  // as many as it allows
+    ASSERT_EQ(world.judge.state().outstanding.empty(), world.present == 0) << world.Key();
+    return;
+  }
   for (std::uint32_t slot = 0; slot < 32; ++slot) {
     if (!world.Has(slot)) continue;
     const auto granted = std::ranges::count(world.judge.state().outstanding, slot, &Grant::slot);
@@ -271,6 +290,26 @@ TEST_P(StalenessSearch, NorDoesOneThatUsesItsDataAgain) {
       }
     }
   }
+}
+
+// The same with a delay: also fleets with more or fewer actors than it needs.
+TEST(DelaySearch, NoFleetGoesOverItsDelayOrGetsStuck) {
+  std::size_t states = 0;
+  for (std::uint64_t delay = 0; delay <= 2; ++delay) {
+    for (std::uint64_t k = 1; k <= 2; ++k) {
+      for (std::uint64_t in_flight = 1; in_flight <= (delay == 0 ? 1u : 2u); ++in_flight) {
+        for (std::uint32_t slots = 1; slots <= (in_flight == 1 ? 3u : 2u); ++slots) {
+          constexpr std::size_t kLimit = 60'000;
+          JudgeRules rules{.bound = delay, .gradients = k, .in_flight = in_flight, .delay = delay};
+          const std::size_t found = Search({slots, rules, kLimit});
+          EXPECT_LT(found, kLimit) << "the search is not complete";
+          states += found;
+          if (testing::Test::HasFailure()) return;
+        }
+      }
+    }
+  }
+  EXPECT_GT(states, 1'000u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Bounds, StalenessSearch,

@@ -86,7 +86,7 @@ TEST(Codec, TheHeaderIsTheTableOfTheReadmeByteByByte) {
   const Frames frames = Encode(header, Weights{.steps = 5, .entropy = 0.5}, tensor);
   std::vector<std::uint8_t> expected = {
       'S',  'T',  'R',  'L',                           // 0 magic
-      14,   0,                                         // 4 protocol
+      15,   0,                                         // 4 protocol
       7,                                               // 6 kind: weights
       1,                                               // 7 element type: f32
       0x04, 0x03, 0x02, 0x01,                          // 8 slot

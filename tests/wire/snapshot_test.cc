@@ -147,6 +147,29 @@ TEST_F(OpenSnapshot, LanesWriteTheirOwnSlices) {
   ExpectReads(reader_, 3);
 }
 
+TEST_F(Snapshot, OlderVersionsAreKeptInFurtherSlots) {
+  SnapshotWriter writer(path_, kFloats, kFingerprint, kTerm, 5);
+  SnapshotReader reader = Reader();
+  std::vector<float> out(kFloats);
+  SnapshotMeta meta;
+  for (std::uint64_t version = 700; version < 720; ++version) {
+    EXPECT_FALSE(reader.ReadVersion(version, out, meta)) << "it is not there yet";
+    WriteVersion(writer, version);
+    ExpectReads(reader, version);
+    for (std::uint64_t kept = std::max<std::uint64_t>(version - 4, 700); kept <= version; ++kept) {
+      ASSERT_TRUE(reader.ReadVersion(kept, out, meta));
+      EXPECT_EQ(meta, MetaOf(kept));
+      EXPECT_EQ(out, WeightsOf(kept));
+    }
+    if (version >= 705) {
+      EXPECT_FALSE(reader.ReadVersion(version - 5, out, meta));
+    }
+  }
+  writer.Begin(720);  // over version 715
+  EXPECT_FALSE(reader.ReadVersion(715, out, meta));
+  EXPECT_TRUE(reader.ReadVersion(716, out, meta));
+}
+
 TEST_F(Snapshot, TheFileIsPrivateAndAlone) {
   const SnapshotWriter writer = Writer();
   EXPECT_EQ(ModeOf(path_), 0600u);

@@ -32,7 +32,7 @@ Replayer::Replayer(const Config& config, JournalAhead& ahead, Beginning beginnin
       ahead_(ahead),
       snapshot_({}, beginning.state.weights.size(), layout.fingerprint(), kTerm),
       reader_(snapshot_),
-      lanes_({.optimizer = learner::MakeOptimizerSpec(config.optimizer),
+      lanes_({.optimizer = learner::MakeOptimizerSpec(config.optimizer, config.staleness),
               .size = beginning.state.weights.size(),
               .trained = layout.trained()},
              beginning.state.weights, beginning.state.optimizer_state, snapshot_,
@@ -211,7 +211,8 @@ void Replayer::Apply(const learner::UpdateRecord& record) {
     update.gradients.push_back(
         {.values = gradient.values,
          .weight = learner::RelativeWeight(gradient.samples, gradients[0].samples),
-         .sums = gradient.first});
+         .sums = gradient.first,
+         .staleness = record.version - 1 - gradient.base});
     update.samples += gradient.samples;
   }
   update.lr = record.lr;

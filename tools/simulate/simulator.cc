@@ -77,19 +77,20 @@ bool Simulator::Step() {
 
 // ---- Events of an actor
 
-void Simulator::Granted(const learner::Grant& grant) {
-  actors_[grant.slot].grants.push_back(grant);
-  BeginUnroll(grant.slot);
+void Simulator::OnGrant(const Granted& granted) {
+  const std::uint32_t slot = granted.grant.slot;
+  actors_[slot].grants.push_back(granted);
+  BeginUnroll(slot);
 }
 
 void Simulator::BeginUnroll(std::uint32_t slot) {
   Actor& actor = actors_[slot];
   if (closed() || actor.computing || actor.grants.empty()) return;
-  // 1. Take the oldest grant and the newest weights that have arrived.
+  // 1. Take the oldest grant and the newest weights that have arrived, or those of its version.
   const std::int64_t now = events_.now_ns();
-  const learner::Grant grant = actor.grants.front();
+  const auto [grant, its] = actor.grants.front();
   actor.grants.pop_front();
-  const std::shared_ptr<const Weights>& weights = NewestThatHasArrived();
+  const std::shared_ptr<const Weights>& weights = its ? its : NewestThatHasArrived();
   CHECK(weights->version >= grant.version, "a grant of version {} came before its weights",
         grant.version);
 
@@ -126,6 +127,14 @@ const std::shared_ptr<const Weights>& Simulator::NewestThatHasArrived() {
   const std::int64_t left = events_.now_ns() - network_ns_;  // weights that left then arrive now
   while (published_.size() > 1 && published_[1].at_ns <= left) published_.pop_front();
   return published_.front().weights;
+}
+
+// REQUIRES: weights of `version` are published and still on their way.
+std::shared_ptr<const Weights> Simulator::WeightsOf(std::uint64_t version) const {
+  const auto found = std::ranges::find(published_, version,
+                                       [](const Published& one) { return one.weights->version; });
+  CHECK(found != published_.end(), "no weights of version {}", version);
+  return found->weights;
 }
 
 // ---- Events of the learner
@@ -181,7 +190,9 @@ void Simulator::Report() {
 void Simulator::SendGrants() {
   const std::int64_t now = events_.now_ns();
   for (const learner::Grant& grant : learner_.TakeGrants(now)) {
-    events_.At(now + network_ns_, [this, grant] { Granted(grant); });
+    Granted granted{grant};
+    if (config_.staleness.delayed()) granted.weights = WeightsOf(grant.version);
+    events_.At(now + network_ns_, [this, granted] { OnGrant(granted); });
     AwaitDeadline(grant.number);
   }
 }

@@ -105,9 +105,14 @@ class Simulator {
   learner::TimeStatus Time() const;
 
  private:
+  // A grant that has arrived, with the weights of its version if there is a delay.
+  struct Granted {
+    learner::Grant grant;
+    std::shared_ptr<const Weights> weights{};
+  };
   struct Actor {
     ActorTimes times;
-    std::deque<learner::Grant> grants{};
+    std::deque<Granted> grants{};
     bool computing = false;
     std::optional<std::uint64_t> holds{};  // version of its weights
     std::uint64_t sequence = 0;            // of its last gradient
@@ -122,10 +127,11 @@ class Simulator {
 
   bool closed() const { return stopped_ || learner_.over(); }
   // Events of an actor.
-  void Granted(const learner::Grant& grant);
+  void OnGrant(const Granted& granted);
   void BeginUnroll(std::uint32_t slot);
   void EndUnroll(std::uint32_t slot);
   const std::shared_ptr<const Weights>& NewestThatHasArrived();
+  std::shared_ptr<const Weights> WeightsOf(std::uint64_t version) const;
   // Events of the learner.
   void Arrive(std::uint32_t slot);
   void BeginReceiving();

@@ -116,6 +116,8 @@ TEST(Config, ARunWithoutALearnerIsSynchronousAndOfOnePiece) {
       {"staleness.bound=3", "staleness.bound = 3"},
       {"staleness.on_exceed=drop", "staleness.on_exceed = \"drop\""},
       {"updates.start_with=2", "updates.start_with = 2"},
+      {"staleness.delay=0", "staleness.delay = 0"},
+      {"staleness.correction=gap", "staleness.correction = \"gap\""},
       {"learner.shards=2", "learner.shards = 2"},
       {"learner.apply=hogwild", "learner.apply = \"hogwild\""},
       {"wire.endpoint=tcp://127.0.0.1:0", "wire.endpoint = \"tcp://127.0.0.1:0\""},
@@ -124,6 +126,47 @@ TEST(Config, ARunWithoutALearnerIsSynchronousAndOfOnePiece) {
     EXPECT_THAT(Mistakes(start, {"staleness.bound=0", setting}),
                 ElementsAre(HasSubstr(said + std::string(" contradicts updates.exchange"))));
   }
+}
+
+// Each sentence names the delay and the other key.
+TEST(Config, ADelayNeedsABoundAndEnoughGradientsUnderWay) {
+  const std::string start = "[actors]\ncount = 5\n[staleness]\ndelay = 4\n";
+  EXPECT_THAT(Mistakes(start), ElementsAre());
+  const struct {
+    std::vector<std::string> settings;
+    const char* said;
+  } cases[] = {
+      {{"staleness.bound=3"},
+       "staleness.delay = 4 contradicts staleness.bound = 3: each gradient would be over the "
+       "bound"},
+      {{"staleness.on_exceed=drop"}, "contradicts staleness.on_exceed = \"drop\": no gradient is"},
+      {{"actors.count=4", "updates.in_flight=1"},
+       "contradicts actors.count = 4: 5 gradients must be under way at a time, and with "
+       "updates.in_flight = 1 at most 4 are"},
+      {{"updates.gradients=2", "updates.in_flight=1"}, "10 gradients must be under way"},
+      {{"loss.kind=ppo"}, "contradicts loss.kind = \"ppo\": an unroll that is used again"},
+      {{"updates.epochs=2"}, "contradicts updates.epochs = 2: an unroll that is used again"},
+      {{"learner.apply=hogwild"}, "contradicts learner.apply = \"hogwild\""},
+      {{"learner.shards=2"}, "contradicts learner.shards = 2"},
+  };
+  for (const auto& [settings, said] : cases) {
+    EXPECT_THAT(Mistakes(start, settings),
+                ElementsAre(AllOf(HasSubstr("staleness.delay = 4"), HasSubstr(said))));
+  }
+  EXPECT_THAT(Mistakes("[staleness]\ndelay = -1\n"),
+              ElementsAre(HasSubstr("an integer from 0 to 16383 or \"none\"")));
+}
+
+TEST(Config, ACorrectionNeedsABoundAndVersions) {
+  const std::string start = "[staleness]\ncorrection = \"gap\"\n";
+  EXPECT_THAT(Mistakes(start, {"staleness.bound=8"}), ElementsAre());
+  EXPECT_THAT(
+      Mistakes(start),
+      ElementsAre(AllOf(StartsWith("x.toml:2:14: staleness.correction = \"gap\" contradicts "
+                                   "staleness.bound = \"unbounded\""),
+                        HasSubstr("so set a bound"))));
+  EXPECT_THAT(Mistakes(start, {"staleness.bound=8", "learner.apply=hogwild"}),
+              ElementsAre(HasSubstr("contradicts learner.apply = \"hogwild\"")));
 }
 
 TEST(Config, WhatMayStandTogether) {

@@ -1,5 +1,6 @@
 #include "core/config/config.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -70,6 +71,21 @@ TEST(Config, AutomaticGrantsFitTheBound) {
     settings.emplace_back("wire.endpoint=tcp://127.0.0.1:0");
     EXPECT_EQ(in_flight(), over_tcp) << bound << ", " << gradients;
   }
+}
+
+// As many as are under way at a time, for K gradients of each of d + 1 versions, over the actors.
+TEST(Config, AutomaticGrantsFitTheDelay) {
+  const auto grants = [](int actors, const std::string& delay, const std::string& k) {
+    const Config config = ParseConfig(fmt::format("[actors]\ncount = {}", actors), "x.toml",
+                                      {"staleness.delay=" + delay, "updates.gradients=" + k});
+    return std::pair(config.updates.gradients, config.updates.in_flight);
+  };
+  EXPECT_EQ(grants(4, "0", "1"), std::pair(1l, 1l));
+  EXPECT_EQ(grants(4, "3", "1"), std::pair(1l, 1l));
+  EXPECT_EQ(grants(4, "4", "1"), std::pair(1l, 2l));
+  EXPECT_EQ(grants(4, "3", "2"), std::pair(2l, 2l));
+  EXPECT_EQ(grants(2, "31", "1"), std::pair(1l, 16l));
+  EXPECT_EQ(grants(40, "7", "auto"), std::pair(1l, 1l)) << "K does not make it less stale";
 }
 
 // It starts a gradient before the last one is finished.

@@ -113,6 +113,11 @@ Config RandomConfig(RandomStream& random) {
   }
   config.updates.in_flight = config.staleness.bound == 0 ? 1 : config.updates.in_flight;
   config.updates.exchange = Exchange::kLearner;
+  config.staleness.delay = kNoDelay;
+  const bool hogwild = config.learner.apply == ApplyMode::kHogwild;
+  if (config.staleness.bound == kUnbounded || hogwild) {
+    config.staleness.correction = Correction::kNone;
+  }
   config.net.kind = NetKind::kLayers;
   config.net.initial.clear();
   config.actors.command.clear();

@@ -115,6 +115,11 @@ TEST(DampingScale, IsTheWeightedMeanOfTheInverseStaleness) {
   // 1/2 * 1 + 1/2 * 1/8 = 9/16.
   EXPECT_EQ(DampingScale(config, Parts{{64, 0}, {64, 8}}), 0.5625);
   EXPECT_GT(DampingScale(config, Parts{{1, ~std::uint64_t{0}}}), 0);
+  const StalenessConfig root = {.damping = Damping::kSqrt};
+  EXPECT_EQ(DampingScale(root, Parts{{160, 0}}), 1);
+  EXPECT_EQ(DampingScale(root, Parts{{160, 4}}), 0.5);
+  // (100 / 2 + 300 / 4) / 400
+  EXPECT_EQ(DampingScale(root, Parts{{100, 4}, {300, 16}}), 0.3125);
 }
 
 }  // namespace

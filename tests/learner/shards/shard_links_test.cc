@@ -119,6 +119,21 @@ TEST_F(ShardsTest, MergedGradientsAreMergedInEverySlice) {
   EXPECT_EQ(Weights(), Halves(-2.0f, -4.0f));
 }
 
+// The second gradient is one version old when it is applied, and says so to every slice: with w - b
+// = -1 it is 1 + 0.5 * 1 * -1, with -2 it is 2 + 0.5 * 4 * -2.
+TEST_F(ShardsTest, AStaleGradientIsMendedInEverySlice) {
+  StartBoth(
+      "updates.start_with=2\nstaleness.bound=4\nstaleness.correction=delay_compensated\n"
+      "staleness.compensation=0.5");
+  Actor one = NewOne(), two = NewOne();
+  const wire::Grant first = one.learner->NextGrant(), second = two.learner->NextGrant();
+  one.Push(first, 1.0f, 2.0f);
+  EXPECT_EQ(one.learner->NextGrant().version, 1u);
+  two.Push(second, 1.0f, 2.0f);
+  EXPECT_EQ(two.learner->NextGrant().version, 2u);
+  EXPECT_EQ(Weights(), Halves(-1.5f, 0.0f));  // -1 - 0.5, -2 - (-2)
+}
+
 TEST_F(ShardsTest, WeightsOfAShardCanBeFetched) {
   StartBoth();
   Actor actor = NewOne();
