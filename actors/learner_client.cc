@@ -299,6 +299,13 @@ std::int64_t LearnerClient::Session::AnswerMs() const {
   return Ms(config.wire.timeout_s) + lives * Ms(config.staleness.deadline_s);
 }
 
+std::int64_t LearnerClient::Session::GrantMs() const {
+  if (!config.staleness.delayed()) return AnswerMs();
+  const auto at_once =
+      static_cast<std::int64_t>(config.staleness.under_way(config.updates.gradients));
+  return AnswerMs() * (1 + config.actors.count * config.updates.in_flight / at_once);
+}
+
 std::int64_t LearnerClient::Session::FetchAgainMs() const {
   constexpr std::int64_t kMinMs = 200;
   return std::max(kMinMs, static_cast<std::int64_t>(config.wire.fetch_after_ms));

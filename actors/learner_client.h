@@ -143,8 +143,9 @@ class LearnerClient {
 
   // Updates `weights` to the newest version, and `meta` to its description. Without shared memory
   // it keeps weights that are at least `version` already. With a delay it updates them to exactly
-  // `version`, or to the newest if that is not there any more: then its grant has ended. Returns false if the state has changed.
-  // REQUIRES: both are unchanged since the last call, but for rounding to wire.weights.
+  // `version`, or to the newest if that is not there any more: then its grant has ended. Returns
+  // false if the state has changed. REQUIRES: both are unchanged since the last call, but for
+  // rounding to wire.weights.
   bool Refresh(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
 
   // If the next grant is here and requires newer weights than those that `held` describes, asks for
@@ -215,6 +216,8 @@ class LearnerClient {
     // until the other grants expire: staleness.deadline_s, or two where unrolls renew them. One
     // more deadline is a margin.
     std::int64_t AnswerMs() const;
+    // The same for a grant: with a delay actors take turns, each of which may take as long.
+    std::int64_t GrantMs() const;
     // Returns whether an unroll under a grant of `version` may use the weights that are held.
     bool Suits(const wire::SnapshotMeta& held, std::uint64_t version) const {
       if (held.term != header.term) return false;

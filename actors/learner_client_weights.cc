@@ -47,7 +47,7 @@ std::optional<wire::Grant> LearnerClient::NextGrant(std::int64_t wait_ms) {
   const std::int64_t start_ms =
       static_cast<std::int64_t>(session.config.updates.start_timeout_s * 1000.0);
   std::optional<std::int64_t>& give_up_ms = session.deadlines.grant;
-  if (!give_up_ms) give_up_ms = clock_.NowMs() + session_->AnswerMs() + start_ms;
+  if (!give_up_ms) give_up_ms = clock_.NowMs() + session_->GrantMs() + start_ms;
   while (session.grants.empty()) {
     const std::int64_t left_ms = std::max<std::int64_t>(end_ms - real_.NowMs(), 0);
     if (!Pump(std::min(left_ms, kPumpMs)) || (session.cut > 0 && !SendState())) return std::nullopt;

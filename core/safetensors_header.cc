@@ -63,7 +63,8 @@ class Reader final : public HeaderJson::json_sax_t {
   bool number_integer(std::int64_t) override { return Value("a negative number"); }
   bool number_float(double, const std::string&) override { return Value("no natural number"); }
   bool binary(HeaderJson::binary_t&) override { return Value("binary"); }
-  bool parse_error(std::size_t position, const std::string&, const HeaderJson::exception&) override {
+  bool parse_error(std::size_t position, const std::string&,
+                   const HeaderJson::exception&) override {
     Refuse(fmt::format("is not JSON (at byte {} of it)", position));
   }
 

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/gpu.h"
 #include "core/process.h"
+#include "core/text.h"
 #include "envs/registry.h"
 #include "monitor/http/gate.h"
 #include "monitor/http/status_server.h"
@@ -93,6 +94,28 @@ void CheckOpenFiles(const Config& config, std::vector<Contradiction>& found) {
                    kOwnFiles, kFilesPerActor, files, most)});
 }
 
+// The versions of the weights that the learner keeps, for a correction or a delay, must fit into
+// memory.
+void CheckVersions(const Config& config, std::size_t floats, std::vector<Contradiction>& found) {
+  const StalenessConfig& staleness = config.staleness;
+  const Room room = RoomFor(/*on_gpu=*/false);
+  const auto check = [&](const char* key, std::uint64_t versions) {
+    const double takes =
+        static_cast<double>(versions) * static_cast<double>(floats) * sizeof(float) / kGib;
+    if (takes <= room.gib) return;
+    found.push_back({{key},
+                     fmt::format("{} = {}: so many versions of {} weights would take {:.0f} GiB, "
+                                 "and {} {:.0f}",
+                                 key, versions, Grouped(floats), takes, room.name, room.gib)});
+  };
+  const bool corrects = staleness.correction != Correction::kNone;
+  if (staleness.delayed()) {
+    check("staleness.delay", staleness.delay * (corrects ? 2 : 1));
+  } else if (corrects && staleness.bound != kUnbounded) {
+    check("staleness.bound", staleness.bound);
+  }
+}
+
 // Throws UserError if the learner could not listen there.
 void CheckEndpoint(const WireConfig& config) {
   if (config.endpoint == "auto") return;
@@ -156,7 +179,8 @@ std::vector<Contradiction> CheckConfig(const Config& config) {
     if (on_gpu) Passes("actors.env_device", found, [&] { actors::PlaysOnGpu(config); });
     CheckMemory(config, env, on_gpu, found);
     Passes("checkpoint.exact", found, [&] { CheckExact(config); });
-    const bool fits = Passes("net.kind", found, [&] { results::LayoutOf(config); });
+    const bool fits = Passes(
+        "net.kind", found, [&] { CheckVersions(config, results::LayoutOf(config).size(), found); });
     if (!fits) {
       found.back().keys.insert(found.back().keys.end(),
                                {"net.entries", "net.layers", "net.kind", "net.hidden"});

@@ -11,9 +11,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -121,6 +121,9 @@ class Learner {
   void TellTheEnd(const std::string& why);
   bool AwaitMessages();
   void Attend();
+  // Peers without a member, by host and process as in their hello, else by their connection.
+  using Strangers = std::map<std::string, std::string>;
+  Strangers ReceiveStrangers();
   // In the run directory while the learner listens, for actors of other machines.
   std::filesystem::path endpoint_file() const { return options_.run_dir / "endpoint"; }
   void RemoveEndpointFile() const {
@@ -194,8 +197,10 @@ class Learner {
   std::optional<std::int64_t> seeking_ms_;  // since when grants are withheld for a checkpoint
   std::optional<std::int64_t> stopped_ms_;  // since when they are for the end
   bool left_at_end_ = false;                // an actor has left since then, with its state
+  std::int64_t ended_ms_ = 0;               // when the updates ended
   bool attends_ = false;                    // members wait for the last checkpoint
-  std::set<std::string> strangers_;         // peers without a member that came meanwhile
+  bool attended_ = false;                   // they were let go all the same
+  Strangers strangers_;                     // who came meanwhile
   std::uint64_t gaps_at_cut_ = 0;           // of the journal, at the last cut with all states
 
   RateLimitedLog refusals_, cut_warnings_{10'000};

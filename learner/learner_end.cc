@@ -1,4 +1,7 @@
 // How a learner ends: the last checkpoint, and what its actors hear.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <optional>
@@ -6,6 +9,7 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <variant>
 
 #include "core/config/config_rules.h"
 #include "learner/learner.h"
@@ -16,7 +20,11 @@ namespace {
 
 constexpr std::int64_t kIdleEndMs = 50;   // longest wait for the writer, or for messages
 constexpr std::int64_t kHelloMs = 6'000;  // an actor repeats its hello after 5 s
-constexpr int kMaxAttended = 256;         // messages handled before the writer is looked at
+// Longest time that actors have to notice the loss of an earlier learner.
+constexpr std::int64_t kSilenceMs = 10'000;
+// Members take a learner for lost that leaves a gradient unanswered for longer than this.
+constexpr std::int64_t kPatienceMs = 10'000;
+constexpr int kMaxAttended = 256;  // messages handled before the writer is looked at
 
 }  // namespace
 
@@ -38,6 +46,7 @@ void Learner::End(bool begun) {
   //    is written: they hear afterwards that the run is over.
   reporter_.Report(StatusReporter::Moment::kDismissed, times_, keeper_.newest());
   attends_ = over && OverTcp(config_.wire);
+  ended_ms_ = clock_.NowMs();
   if (!attends_) {
     RemoveEndpointFile();
     membership_.Dismiss(over ? wire::LeaveReason::kRunOver : wire::LeaveReason::kShuttingDown, why);
@@ -65,71 +74,6 @@ void Learner::SaveLast(CheckpointContent content) {
   keeper_.SaveLast(std::move(content), await, [this] { return MustStop(); });
 }
 
-// Tells the members that the run is over, and then, for a while, those that come late: an actor that
-// was just being replaced, or that has lost an earlier learner, would wait for the next one. If the
-// last checkpoint is not there, a next learner goes on, and needs them.
-void Learner::TellTheEnd(const std::string& why) {
-  // 1. The members.
-  if (!keeper_.error().empty()) {
-    return membership_.Dismiss(wire::LeaveReason::kShuttingDown,
-                               "the last checkpoint could not be written");
-  }
-  membership_.Dismiss(wire::LeaveReason::kRunOver, why);
-  // 2. Until as many have heard it as the run has actors, or all that wait must have tried: one
-  //    that has lost a learner notices after wire.timeout_s, and then says hello.
-  std::set<std::string> told;
-  const auto tell = [&](const std::string& peer) {
-    if (told.insert(peer).second) outbox_.Send(peer, wire::Leave{wire::LeaveReason::kRunOver, why});
-  };
-  for (const auto& [slot, member] : engine_.roster().members()) told.insert(member.peer);
-  for (const std::string& peer : strangers_) tell(peer);
-  const auto actors = static_cast<std::size_t>(config_.actors.count);
-  const std::int64_t end_ms =
-      clock_.NowMs() + static_cast<std::int64_t>(config_.wire.timeout_s * 1000.0) + kHelloMs;
-  if (told.size() < actors) {
-    LogInfo("{} of {} actors have heard it; the others have {:.3g} s", told.size(), actors,
-            static_cast<double>(end_ms - clock_.NowMs()) / 1000);
-  }
-  while (told.size() < actors && clock_.NowMs() < end_ms && !MustStop()) {
-    if (AwaitMessages()) return;
-    wire::Envelope envelope;
-    while (socket_.Receive(envelope)) {
-      if (admission_.Allows(envelope)) tell(envelope.peer());
-    }
-    reporter_.Report(StatusReporter::Moment::kSaving, times_, keeper_.newest());
-  }
-}
-
-// Waits a little for messages. Returns whether this learner was told to stop.
-bool Learner::AwaitMessages() {
-  std::array<wire::PollItem, 3> items{};
-  items[0].socket = &socket_;
-  items[1].socket = admission_.socket();
-  items[2].fd = options_.stop_fd;
-  wire::Poll(items, kIdleEndMs);
-  clock_.Tick();
-  admission_.Poll(socket_);
-  return items[2].readable;
-}
-
-// Answers the heartbeats of the members that still wait. Others are answered when it is certain that
-// the run is over.
-void Learner::Attend() {
-  admission_.Poll(socket_);
-  wire::Envelope envelope;
-  for (int i = 0; i < kMaxAttended && socket_.Receive(envelope); ++i) {
-    if (!admission_.Allows(envelope)) continue;
-    const wire::DecodeResult decoded =
-        wire::Decode(envelope.frames(), slice_.size, wire::ElementTypeOf(config_.wire.gradient));
-    if (!decoded) continue;
-    const wire::Header& header = decoded.message.header;
-    const Member* const sender = engine_.SenderOf(header);
-    if (!sender) strangers_.insert(envelope.peer());
-    if (!sender || header.kind != wire::Kind::kHeartbeat) continue;
-    if (!admission_.IsImpostor(envelope, sender)) membership_.OnHeartbeat(envelope.peer(), header);
-  }
-}
-
 // Waits a little, for the writer of checkpoints. Reports how far it is, or how long it has waited
 // for room: a supervisor waits while that grows.
 void Learner::AwaitWriter(std::int64_t waited_ms) {
@@ -146,6 +90,92 @@ void Learner::AwaitWriter(std::int64_t waited_ms) {
   const auto waited_s = static_cast<std::uint64_t>(waited_ms / 1000);
   reporter_.Report(StatusReporter::Moment::kSaving, times_, keeper_.newest(),
                    SavingStatus{written, size, waited_s});
+}
+
+// Tells the members that the run is over, and then, for a while, those that come late: an actor
+// that was just being replaced, or that has lost an earlier learner, would wait for the next one.
+// If the last checkpoint is not there, a next learner goes on, and needs them.
+void Learner::TellTheEnd(const std::string& why) {
+  // 1. The members, and the strangers so far.
+  if (!keeper_.error().empty()) {
+    membership_.Dismiss(wire::LeaveReason::kShuttingDown,
+                        "the last checkpoint could not be written");
+    return;
+  }
+  const std::size_t members = membership_.Dismiss(wire::LeaveReason::kRunOver, why);
+  std::set<std::string> others;
+  const auto tell = [&](const Strangers& strangers) {
+    for (const auto& [name, peer] : strangers) {
+      const auto sent = outbox_.Send(peer, wire::Leave{wire::LeaveReason::kRunOver, why});
+      if (sent == wire::SendStatus::kSent) others.insert(name);
+    }
+  };
+  tell(strangers_);
+  // 2. Until as many have heard it as the run has actors, or all that wait must have tried: one
+  //    that has lost a learner notices after wire.timeout_s, and then says hello.
+  const auto actors = static_cast<std::size_t>(config_.actors.count);
+  const auto silence_ms = static_cast<std::int64_t>(config_.wire.timeout_s * 1000.0);
+  const std::int64_t end_ms = clock_.NowMs() + std::min(silence_ms, kSilenceMs) + kHelloMs;
+  const auto told = [&] { return members + others.size(); };
+  if (told() < actors) {
+    LogInfo("{} of {} actors have heard it; the others have {:.3g} s", told(), actors,
+            static_cast<double>(end_ms - clock_.NowMs()) / 1000);
+  }
+  while (told() < actors && clock_.NowMs() < end_ms && !MustStop()) {
+    if (AwaitMessages()) return;
+    tell(ReceiveStrangers());
+    reporter_.Report(StatusReporter::Moment::kSaving, times_, keeper_.newest());
+  }
+}
+
+// Waits a little for messages. Returns whether this learner was told to stop.
+bool Learner::AwaitMessages() {
+  std::array<wire::PollItem, 4> items{};
+  items[0].socket = &socket_;
+  items[1].socket = admission_.socket();
+  items[2].fd = options_.stop_fd;
+  if (shards_) items[3].socket = &shards_->socket();
+  wire::Poll(items, kIdleEndMs);
+  clock_.Tick();
+  if (shards_) shards_->Receive();
+  return items[2].readable;
+}
+
+// While the last checkpoint is written: answers the heartbeats of the members that wait for it.
+// After a while they are let go, before they take this learner for lost: those that stay (--stay)
+// come back as strangers.
+void Learner::Attend() {
+  for (auto& [name, peer] : ReceiveStrangers()) strangers_[name] = peer;
+  if (attended_ || clock_.NowMs() - ended_ms_ < kPatienceMs) return;
+  attended_ = true;
+  membership_.Dismiss(wire::LeaveReason::kShuttingDown, "the last checkpoint takes long");
+}
+
+// Receives what is here and answers the heartbeats of members. Returns the others.
+Learner::Strangers Learner::ReceiveStrangers() {
+  Strangers strangers;
+  admission_.Poll(socket_);
+  wire::Envelope envelope;
+  for (int i = 0; i < kMaxAttended && socket_.Receive(envelope); ++i) {
+    if (!admission_.Allows(envelope)) continue;
+    const wire::DecodeResult decoded =
+        wire::Decode(envelope.frames(), slice_.size, wire::ElementTypeOf(config_.wire.gradient));
+    if (!decoded) continue;
+    const wire::Header& header = decoded.message.header;
+    if (const Member* const sender = engine_.SenderOf(header)) {
+      const bool beats = header.kind == wire::Kind::kHeartbeat;
+      if (beats && !admission_.IsImpostor(envelope, sender)) {
+        membership_.OnHeartbeat(envelope.peer(), header);
+      }
+      continue;
+    }
+    std::string name = envelope.peer();
+    if (const auto* hello = std::get_if<wire::Hello>(&decoded.message.body)) {
+      name = fmt::format("{} {}", hello->host, hello->pid);
+    }
+    strangers[name] = envelope.peer();
+  }
+  return strangers;
 }
 
 }  // namespace starling::learner

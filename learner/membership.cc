@@ -214,10 +214,11 @@ void Membership::Remove(std::uint32_t slot, const std::string& why) {
                             why, engine_.roster().size()));
 }
 
-void Membership::Dismiss(wire::LeaveReason reason, const std::string& text) {
-  for (const auto& [slot, member] : engine_.roster().members()) {
-    outbox_.Send(member, wire::Leave{reason, text});
-  }
+std::size_t Membership::Dismiss(wire::LeaveReason reason, const std::string& text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(engine_.roster().members(), [&](const auto& one) {
+        return outbox_.Send(one.second, wire::Leave{reason, text}) == wire::SendStatus::kSent;
+      }));
 }
 
 // ---- time

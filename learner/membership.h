@@ -58,8 +58,8 @@ class Membership {
              const std::string& why);
   // Without a message. REQUIRES: `slot` has a member.
   void Remove(std::uint32_t slot, const std::string& why);
-  // Sends every member a leave message: the run has ended.
-  void Dismiss(wire::LeaveReason reason, const std::string& text);
+  // Sends every member a leave message: the run has ended. Returns to how many it could be sent.
+  std::size_t Dismiss(wire::LeaveReason reason, const std::string& text);
 
   // ---- time
 

@@ -33,18 +33,22 @@ class NewestWeights {
     return true;
   }
 
-  // A copy of exactly `version`, which is published and still kept; nullptr if it is not.
+  // A copy of exactly `version`, which is published and still in the snapshot; nullptr if it is
+  // not. It stays until the next call.
   struct Copy {
     wire::SnapshotMeta meta;
     wire::SharedTensor values;
   };
-  std::unique_ptr<Copy> CopyOf(std::uint64_t version) {
+  const Copy* CopyOf(std::uint64_t version) {
+    if (kept_.meta.term != 0 && kept_.meta.version == version) return &kept_;
     const std::size_t floats = reader_.floats();
     auto values = std::make_shared_for_overwrite<float[]>(floats);
-    auto copy = std::make_unique<Copy>();
-    if (!reader_.ReadVersion(version, {values.get(), floats}, copy->meta)) return nullptr;
-    copy->values = {std::move(values), floats, type_};
-    return copy;
+    if (!reader_.ReadVersion(version, {values.get(), floats}, kept_.meta)) {
+      kept_ = {};
+      return nullptr;
+    }
+    kept_.values = {std::move(values), floats, type_};
+    return &kept_;
   }
 
   // The copy is of the newest version.
@@ -57,6 +61,7 @@ class NewestWeights {
   const wire::ElementType type_;
   wire::SnapshotMeta meta_;  // term 0: no copy
   wire::SharedTensor values_;
+  Copy kept_;  // the last of CopyOf
 };
 
 }  // namespace starling::learner

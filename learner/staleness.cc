@@ -23,6 +23,15 @@ void SortForSum(std::vector<HeldGradient>& gradients) {
   });
 }
 
+// Puts slots that are listed several times in the order 0, 1, ... 0, 1, ...
+void TakeTurns(std::vector<std::uint32_t>& slots) {
+  std::map<std::uint32_t, std::size_t> rounds;
+  std::vector<std::pair<std::size_t, std::uint32_t>> turns;
+  for (const std::uint32_t slot : slots) turns.emplace_back(rounds[slot]++, slot);
+  std::ranges::sort(turns);
+  std::ranges::transform(turns, slots.begin(), [](const auto& turn) { return turn.second; });
+}
+
 // DueUpdate with a delay.
 std::vector<std::size_t> DueInTurn(const JudgeRules& rules, const JudgeState& state) {
   std::vector<std::size_t> order(state.held.size());
@@ -91,7 +100,7 @@ Judge::Judge(const JudgeRules& rules, std::uint64_t version) : rules_(rules) {
 
 void Judge::Open() {
   open_ = true;
-  if (rules_.delayed()) std::ranges::stable_sort(waiting_);  // not in the order of the joins
+  if (rules_.delayed()) TakeTurns(waiting_);  // not in the order of the joins
   GrantWaiting();
 }
 

@@ -19,12 +19,12 @@
 // becomes a grant of the version of that time. An acting grant does not get old: above bound 0 the
 // bound makes no update wait for it.
 //
-// With a *delay* d gradients are applied in the order of their grants, and K (d + 1) grants and held
-// gradients are all there are at a time. A grant of version u has at most K (d + 1) - 1 before it, so
-// its gradient is applied at version u + d at the latest; and exactly then, as long as none is lost
-// and d updates have been made since the start, the last cut or the last loss. Actors beyond that
-// number take turns. A gradient must be computed on exactly the version of its grant. So the order
-// of everything depends on no timing, not even that of the joins before the start.
+// With a *delay* d gradients are applied in the order of their grants, and K (d + 1) grants and
+// held gradients are all there are at a time. A grant of version u has at most K (d + 1) - 1 before
+// it, so its gradient is applied at version u + d at the latest; and exactly then, as long as none
+// is lost and d updates have been made since the start or the last loss. Actors beyond that number
+// take turns. A gradient must be computed on exactly the version of its grant. So the order of
+// everything depends on no timing, not even on that of the joins before the start.
 //
 // Invariants, after NextUpdate() has returned nullopt:
 // - no gradient was ever applied with a staleness over the bound (checked, fatal)
@@ -75,7 +75,8 @@ struct HeldGradient {
   std::uint64_t grant = 0;    // number of the grant it spent
 };
 
-// Held, or why an arrived gradient is refused, in the order of the checks.
+// Held, or why an arrived gradient is refused, in the order of the checks. With a delay every
+// version after that of the grant is a future one.
 enum class Arrival : std::uint8_t { kHeld, kNoGrant, kBelowGrant, kFutureVersion, kStale };
 
 struct JudgeState {
@@ -93,8 +94,8 @@ struct JudgeState {
 // It takes the K held gradients with the smallest (base, arrival), and every other one that would
 // be too old afterwards: v + 1 - base > bound.
 //
-// With a delay an update takes the gradients of the K oldest grants, when all of them are held or no
-// grant is outstanding; it waits for no other.
+// With a delay an update takes the gradients of the K oldest grants, when all of them are held or
+// no grant is outstanding; it waits for no other.
 std::vector<std::size_t> DueUpdate(const JudgeRules& rules, const JudgeState& state);
 
 // Returns the held gradients of which it is certain that the next update takes them, and that no

@@ -56,6 +56,10 @@ std::string WhyNotExact(const Config& config) {
   if (config.net.external()) {
     return "net.kind = \"external\", the states of your own programs are not known here";
   }
+  if (config.staleness.delayed()) {
+    return fmt::format("staleness.delay = {}: gradients after a cut would be less stale",
+                       config.staleness.delay);
+  }
   return envs::WhyNotSaved(config.env);
 }
 

@@ -39,7 +39,8 @@ auto Members(Is<GradientOutcome> auto& one) {
 auto Members(Is<NamedShape> auto& tensor) { return std::tie(tensor.name, tensor.shape); }
 auto Members(Is<ShardAddress> auto& shard) { return std::tie(shard.endpoint, shard.snapshot); }
 auto Members(Is<ApplyUpdate::Item> auto& item) {
-  return std::tie(item.slot, item.incarnation, item.gradient, item.weight, item.sums, item.staleness);
+  return std::tie(item.slot, item.incarnation, item.gradient, item.weight, item.sums,
+                  item.staleness);
 }
 
 void Visit(auto& visit, Is<Hello> auto& hello) {

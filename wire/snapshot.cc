@@ -36,8 +36,8 @@ struct alignas(kCacheLine) SlotControl {
   Word steps{0}, entropy_bits{0};
 };
 
-// At the beginning of the file. A SlotControl for each slot follows, and, from the next page on, the
-// slots' data, all in native byte order.
+// At the beginning of the file. A SlotControl for each slot follows, and, from the next page on,
+// the slots' data, all in native byte order.
 struct FileControl {
   std::uint64_t magic = kSnapshotMagic;
   std::uint64_t floats = 0;

@@ -1,10 +1,10 @@
 // The weights in shared memory: one learner process writes versions, and any number of processes on
 // the same host copy the newest one.
 //
-// Three slots, or more to keep older versions; version v goes into slot v % slots. Each slot is a sequence lock: the writers store
-// `begin` = v + 1, the data, and at last `end` = v + 1. A reader reads `end`, copies, and then
-// reads `begin`: if both are equal it has copied one whole version. An overtaken reader copies old
-// and new words, and discards them (StoreWords in snapshot.cc).
+// Three slots, or more to keep older versions; version v goes into slot v % slots. Each slot is a
+// sequence lock: the writers store `begin` = v + 1, the data, and at last `end` = v + 1. A reader
+// reads `end`, copies, and then reads `begin`: if both are equal it has copied one whole version.
+// An overtaken reader copies old and new words, and discards them (StoreWords in snapshot.cc).
 //
 // Thread safety: any thread of the writing process may call Begin, Write and Publish under the
 // rules below. A SnapshotReader belongs to one thread; there may be any number of readers.
@@ -36,11 +36,11 @@ class SnapshotMapping;
 
 class SnapshotWriter {
  public:
-  // `floats` is a multiple of 16, and slots is kSnapshotSlots or more (CHECKed). The file, mode 0600, appears at `path` when it is ready
-  // to be read. It replaces an old file of that name, whose readers keep their mapping. With an
-  // empty path the memory is anonymous: only this process and its forks can read it. Throws
-  // UserError naming the path if it cannot be created or there is not enough memory (a full
-  // /dev/shm).
+  // `floats` is a multiple of 16, and slots is kSnapshotSlots or more (CHECKed). The file, mode
+  // 0600, appears at `path` when it is ready to be read. It replaces an old file of that name,
+  // whose readers keep their mapping. With an empty path the memory is anonymous: only this process
+  // and its forks can read it. Throws UserError naming the path if it cannot be created or there is
+  // not enough memory (a full /dev/shm).
   SnapshotWriter(const std::filesystem::path& path, std::size_t floats, std::uint64_t fingerprint,
                  std::uint32_t term, std::size_t slots = kSnapshotSlots);
   // The same, but falls back to anonymous memory, with a warning, if there is no room; actors then

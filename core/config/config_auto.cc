@@ -49,11 +49,11 @@ std::int64_t GrantsFor(const Config& config) {
     const std::int64_t most = grants * config.actors.count;
     return std::cmp_less_equal(CeilDiv(most, config.updates.gradients) - 1, config.staleness.bound);
   };
+  if (config.staleness.bound == 0) return 1;
   if (config.staleness.delayed()) {  // as few as the delay needs
     const std::uint64_t needed = config.staleness.under_way(config.updates.gradients);
     return std::min(CeilDiv(static_cast<std::int64_t>(needed), config.actors.count), kMaxInFlight);
   }
-  if (config.staleness.bound == 0) return 1;
   for (std::int64_t grants = useful; grants > 1; --grants) {
     if (fits(grants)) return grants;
   }

@@ -1,5 +1,5 @@
-// The rules between the keys of [updates] and [staleness]: how many gradients an update has, and how
-// old they are.
+// The rules between the keys of [updates] and [staleness]: how many gradients an update has, and
+// how old they are.
 #include <fmt/format.h>
 
 #include <string>
@@ -74,7 +74,7 @@ void CheckCorrection(const Config& config, Contradictions& found) {
   if (staleness.correction == Correction::kNone) return;
   const std::string correction =
       fmt::format("staleness.correction = \"{}\"", NameOf(staleness.correction));
-  if (staleness.bound == kUnbounded) {
+  if (staleness.bound == kUnbounded && !staleness.delayed()) {
     Add(found, {"staleness.correction", "staleness.bound"},
         "{} contradicts staleness.bound = \"unbounded\": the learner keeps the weights of every "
         "version that a gradient may have been computed on, so set a bound",

@@ -63,7 +63,7 @@ void AddGradients(const std::vector<GradientRef>& gradients, std::size_t offset,
                   bool begun, float* sum, GradientMender* mender) {
   for (const GradientRef& gradient : gradients) {
     const std::size_t has = Reach(gradient, offset, n);
-    const bool mends = mender && gradient.staleness > 0;
+    const bool mends = mender && gradient.staleness > 0 && has > 0;
     const float* const values =
         mends ? mender->Mend(gradient, offset, has) : gradient.values.data() + offset;
     begun ? AddScaled(has, gradient.weight, values, sum) : Scale(has, gradient.weight, values, sum);

@@ -10,7 +10,8 @@
 namespace starling::learner {
 namespace {
 
-constexpr double kDecay = 0.95;  // of the mean of squares, as published for DC-ASGD-a
+constexpr double kDecay = 0.95;    // of the mean of squares, as published for DC-ASGD-a
+constexpr float kEpsilon = 1e-7f;  // under the root of the gradients, likewise
 // A weight that has never had a gradient has moved nowhere: 0 / kTiny = 0.
 constexpr float kTiny = 1e-20f;
 // The values of lambda for which the paper reports its results.
@@ -25,7 +26,7 @@ void CompensateAdaptive(std::size_t n, float lambda, float unbias, const float* 
                         const float* __restrict w, const float* __restrict b,
                         const float* __restrict squares, float* __restrict mended) {
   for (std::size_t i = 0; i < n; ++i) {
-    const float relative = g[i] / (std::sqrt(squares[i] * unbias) + kTiny);
+    const float relative = g[i] / std::sqrt(squares[i] * unbias + kEpsilon);
     mended[i] = g[i] + lambda * (g[i] * relative) * (w[i] - b[i]);
   }
 }
@@ -54,11 +55,12 @@ std::string_view CorrectionSpec::squares() const {
 
 CorrectionSpec MakeCorrectionSpec(const StalenessConfig& config) {
   if (config.correction == Correction::kNone) return {};
-  CHECK(config.bound != kUnbounded, "a correction without a bound");
+  const std::uint64_t versions = std::min(config.bound, config.delay);  // none is older
+  CHECK(versions != kUnbounded, "a correction without a bound");
   const bool adaptive = config.correction == Correction::kDelayCompensatedAdaptive;
   const double published = adaptive ? kAdaptiveLambda : kLambda;
   const double lambda = config.compensation < 0 ? published : config.compensation;
-  return {config.correction, static_cast<float>(lambda), config.bound};
+  return {config.correction, static_cast<float>(lambda), versions};
 }
 
 float UnbiasSquares(std::uint64_t step) {

@@ -2,7 +2,7 @@
 // b and is applied to the weights w. For each weight by itself:
 //
 //   delay_compensated            g + lambda g^2 (w - b)
-//   delay_compensated_adaptive   g + lambda g^2 (w - b) / rms(g)
+//   delay_compensated_adaptive   g + lambda g^2 (w - b) / rms(g)      (1e-7 under the root)
 //   gap                          g / (1 + |w - b| / rms(step))
 //
 // Delay compensation (DC-ASGD, Zheng et al. 2017) is the first order of Taylor's series of the

@@ -92,6 +92,8 @@ Lanes::Lanes(const ApplierSpec& spec, std::span<const float> weights,
     std::ranges::copy(state[slot], state_[slot].get());
   }
   const CorrectionSpec& correction = spec.optimizer.correction;
+  CHECK(correction.versions <= SIZE_MAX / sizeof(float) / spec.size, "{} versions of {} weights",
+        correction.versions, spec.size);
   if (correction.mends()) past_ = MakeAligned(correction.versions * spec.size);
   // 2. Publish the initial version.
   snapshot_.Begin(initial.version);

@@ -37,8 +37,8 @@ struct Contribution {
   std::uint64_t staleness = 0;  // tau_k
 };
 // Returns the factor of staleness.damping, 0 < factor <= 1: 1 for "none"; for "inverse" the sum of
-// (m_k / n) / max(1, tau_k) with n = sum of m_k. Zhang et al. 2015 (arXiv 1511.05950) weigh each
-// gradient of the sum instead.
+// (m_k / n) / max(1, tau_k) with n = sum of m_k; for "sqrt" that with the root of max(1, tau_k).
+// Zhang et al. 2015 (arXiv 1511.05950) weigh each gradient of the sum instead.
 double DampingScale(const StalenessConfig& config, std::span<const Contribution> contributions);
 
 }  // namespace starling::learner

@@ -30,6 +30,23 @@ std::string Names(const std::vector<std::string>& slots) {
   return slots.empty() ? "none" : names;
 }
 
+// A run keeps its correction, and with one its bound: the journal holds only what it gave.
+void CheckSameCorrection(const Config& config, const Checkpoint& from, const std::string& path) {
+  const StalenessConfig& ours = config.staleness;
+  const StalenessConfig theirs = ParseConfig(from.config, path).staleness;
+  const auto check = [&](const char* key, bool same) {
+    if (same) return;
+    throw UserError(fmt::format("{} is another one than {} was trained with; a run keeps its "
+                                "staleness.correction, and what belongs to it",
+                                key, path),
+                    key);
+  };
+  check("staleness.correction", ours.correction == theirs.correction);
+  if (ours.correction == Correction::kNone) return;
+  check("staleness.compensation", ours.compensation == theirs.compensation);
+  check("staleness.bound", ours.bound == theirs.bound);
+}
+
 // Throws UserError if the configuration changes something that a run cannot change: normalised
 // observations, net, optimizer kind, seed.
 void CheckSameRun(const Config& config, const InitialNet& net, const Checkpoint& from,
@@ -40,6 +57,7 @@ void CheckSameRun(const Config& config, const InitialNet& net, const Checkpoint&
                     " holds another net than the configuration describes; resume with the [net] "
                     "and [env] it was trained with");
   }
+  CheckSameCorrection(config, from, path);
   const std::vector<std::string> slots =
       MakeOptimizerSpec(config.optimizer, config.staleness).slots;
   if (from.slot_names != slots) {

@@ -63,5 +63,14 @@ TEST(CheckConfig, OpenFilesForAllActorsAreRaisedOrRefusedWithTheFigures) {
   EXPECT_EQ(StatusOf(pid), 0);
 }
 
+TEST(CheckConfig, TheVersionsThatACorrectionNeedsMustFitIntoMemory) {
+  EXPECT_EQ(Found({"staleness.bound=16", "staleness.correction=gap"}), "");
+  EXPECT_EQ(Found({"staleness.bound=1_000_000_000_000"}), "") << "it keeps none";
+  EXPECT_THAT(
+      Found({"staleness.bound=1_000_000_000_000", "staleness.correction=gap"}),
+      AllOf(HasSubstr("staleness.bound: staleness.bound = 1000000000000: so many versions of"),
+            HasSubstr("GiB, and this machine has")));
+}
+
 }  // namespace
 }  // namespace starling::fleet

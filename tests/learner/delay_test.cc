@@ -92,8 +92,8 @@ TEST(Delay, OfMergedUpdatesIsThatOfEachGradient) {
 
 TEST(Delay, FewerActorsHoldSeveralGrants) {
   EXPECT_EQ(Fleet(Delay(3, 1, 2), 2, 1).Run(6),
-            (std::vector<std::string>{"0:0 -> 1", "0:0 -> 2", "1:0 -> 3", "1:0 -> 4", "0:1 -> 5",
-                                      "0:2 -> 6"}));
+            (std::vector<std::string>{"0:0 -> 1", "1:0 -> 2", "0:0 -> 3", "1:0 -> 4", "0:1 -> 5",
+                                      "1:2 -> 6"}));
 }
 
 TEST(Delay, TheOrderDependsOnNoTiming) {

@@ -43,7 +43,8 @@ class Timeline {
         judge_({.bound = config_.staleness.bound,
                 .drop = config_.staleness.on_exceed == OnExceed::kDrop,
                 .gradients = static_cast<std::uint64_t>(config_.updates.gradients),
-                .in_flight = static_cast<std::uint64_t>(config_.updates.in_flight)},
+                .in_flight = static_cast<std::uint64_t>(config_.updates.in_flight),
+                .delay = config_.staleness.delay},
                0),
         samples_(static_cast<std::size_t>(config_.actors.count),
                  static_cast<std::uint64_t>(config_.samples_per_gradient())) {

@@ -128,7 +128,8 @@ TEST_P(KilledTest, AFleetThatIsTerminatedAsAWholeLeavesNoTrace) {
   ASSERT_EQ(WaitFor(*train), 130) << said_;
   train = Start("starling", ResumeWords());
   for (Process* process : {whole.get(), train.get()}) EXPECT_EQ(WaitFor(*process), 0) << said_;
-  EXPECT_THAT(Log(), testing::ContainsRegex("left before they were asked|has left without its state"));
+  EXPECT_THAT(Log(), testing::ContainsRegex("left before they were asked|"
+                                            "has left without its state"));
   ExpectTheSameAsWhole(2);
   EXPECT_EQ(Summary()["exact"], true);
 }

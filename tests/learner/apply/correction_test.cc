@@ -183,7 +183,8 @@ class StaleStream {
         double mended = g;
         if (moved != 0) {
           if (kind_ == Correction::kDelayCompensated) mended = g + 3 * g * g * moved;
-          if (kind_ == Correction::kDelayCompensatedAdaptive) mended = g + 3 / rms * g * g * moved;
+          if (kind_ == Correction::kDelayCompensatedAdaptive)
+            mended = g + 3 / std::hypot(rms, std::sqrt(1e-7)) * g * g * moved;
           if (kind_ == Correction::kGap) mended = g / (1 + std::abs(moved) / rms);
         }
         sum += one.weight * mended;
