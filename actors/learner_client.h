@@ -148,7 +148,7 @@ class LearnerClient {
   // rounding to wire.weights.
   bool Refresh(std::uint64_t version, std::span<float> weights, wire::SnapshotMeta& meta);
 
-  // If the next grant is here and requires newer weights than those that `held` describes, asks for
+  // If the next grant is here and requires other weights than those that `held` describes, asks for
   // them, so that they come in while a gradient is computed. Does nothing if they are in shared
   // memory or on their way. (The weights for a grant that is not here yet follow it: Push.)
   void Prefetch(const wire::SnapshotMeta& held);

@@ -125,7 +125,6 @@ bool LearnerClient::Refresh(std::uint64_t version, std::span<float> weights,
 bool LearnerClient::RefreshWhole(std::uint64_t version, std::span<float> weights,
                                  wire::SnapshotMeta& meta) {
   auto& reader = session_->reader;
-  const bool held = meta.term == session_->header.term;
   const bool delayed = session_->config.staleness.delayed();
   // 1. Without shared memory: wait for new weights only if the held ones are too old.
   if (!reader) {
@@ -139,8 +138,8 @@ bool LearnerClient::RefreshWhole(std::uint64_t version, std::span<float> weights
       clock_.NowMs() + static_cast<std::int64_t>(session_->config.wire.fetch_after_ms);
   while (true) {
     const auto latest = reader->Latest();
-    const bool suits = held && session_->Suits(meta, version);
-    if (suits && (delayed || latest == meta.version)) return true;  // still the newest
+    const bool is_it = delayed || latest == meta.version;  // that version, or still the newest
+    if (is_it && session_->Suits(meta, version)) return true;
     if (latest >= version && ReadShared(version, weights, meta)) return true;
     const std::int64_t left_ms = fetch_at_ms - clock_.NowMs();
     if (left_ms <= 0) return Fetch(version, weights, meta);
@@ -152,9 +151,9 @@ bool LearnerClient::RefreshWhole(std::uint64_t version, std::span<float> weights
 bool LearnerClient::ReadShared(std::uint64_t version, std::span<float> weights,
                                wire::SnapshotMeta& meta) {
   wire::SnapshotReader& reader = *session_->reader;
-  if (session_->config.staleness.delayed() && reader.ReadVersion(version, weights, meta))
-    return true;
-  return reader.Read(version, weights, meta);
+  const bool delayed = session_->config.staleness.delayed();
+  return (delayed && reader.ReadVersion(version, weights, meta)) ||
+         reader.Read(version, weights, meta);
 }
 
 // Each slice has the newest version of its shard. The base of a gradient is the oldest of them.

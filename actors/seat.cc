@@ -359,9 +359,9 @@ Seat::Outcome Seat::Push(std::span<const float> gradient, const Report& report) 
                                    (begin_ns - weights_ns_) / 1000, UINT32_MAX))};
   space_ = {};
   const wire::Grant grant = *std::exchange(grant_, std::nullopt);
-  const bool sent =
-      client_.Push(grant, *known_, known_->version, pushed, EpisodesOf(report.episodes));
-  return sent ? Outcome::kDone : Outcome::kLost;
+  // A run that is over by now may have ended with it: that is heard by Next.
+  client_.Push(grant, *known_, known_->version, pushed, EpisodesOf(report.episodes));
+  return client_.state() == ClientState::kLost ? Outcome::kLost : Outcome::kDone;
 }
 
 Config Seat::config() {

@@ -120,7 +120,7 @@ class Learner {
   void AwaitWriter(std::int64_t waited_ms);
   void TellTheEnd(const std::string& why);
   bool AwaitMessages();
-  void Attend();
+  void AnswerAtEnd();
   // Peers without a member, by host and process as in their hello, else by their connection.
   using Strangers = std::map<std::string, std::string>;
   Strangers ReceiveStrangers();
@@ -198,8 +198,8 @@ class Learner {
   std::optional<std::int64_t> stopped_ms_;  // since when they are for the end
   bool left_at_end_ = false;                // an actor has left since then, with its state
   std::int64_t ended_ms_ = 0;               // when the updates ended
-  bool attends_ = false;                    // members wait for the last checkpoint
-  bool attended_ = false;                   // they were let go all the same
+  bool answers_at_end_ = false;             // members wait for the last checkpoint
+  bool let_go_ = false;                     // they were let go all the same
   Strangers strangers_;                     // who came meanwhile
   std::uint64_t gaps_at_cut_ = 0;           // of the journal, at the last cut with all states
 

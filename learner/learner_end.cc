@@ -22,9 +22,10 @@ constexpr std::int64_t kIdleEndMs = 50;   // longest wait for the writer, or for
 constexpr std::int64_t kHelloMs = 6'000;  // an actor repeats its hello after 5 s
 // Longest time that actors have to notice the loss of an earlier learner.
 constexpr std::int64_t kSilenceMs = 10'000;
-// Members take a learner for lost that leaves a gradient unanswered for longer than this.
+// Members wait so long for the last checkpoint. They would take a learner for lost that leaves a
+// gradient unanswered for wire.timeout_s and two times staleness.deadline_s.
 constexpr std::int64_t kPatienceMs = 10'000;
-constexpr int kMaxAttended = 256;  // messages handled before the writer is looked at
+constexpr int kMaxAtOnce = 256;  // messages handled before the writer is looked at
 
 }  // namespace
 
@@ -45,15 +46,15 @@ void Learner::End(bool begun) {
   //    other machines would join the next learner if this one were lost before its last checkpoint
   //    is written: they hear afterwards that the run is over.
   reporter_.Report(StatusReporter::Moment::kDismissed, times_, keeper_.newest());
-  attends_ = over && OverTcp(config_.wire);
+  answers_at_end_ = over && OverTcp(config_.wire);
   ended_ms_ = clock_.NowMs();
-  if (!attends_) {
+  if (!answers_at_end_) {
     RemoveEndpointFile();
     membership_.Dismiss(over ? wire::LeaveReason::kRunOver : wire::LeaveReason::kShuttingDown, why);
   }
   // 3. The last checkpoint may take its time.
   if (last) SaveLast(*std::move(last));
-  if (attends_) TellTheEnd(why);
+  if (answers_at_end_) TellTheEnd(why);
   RemoveEndpointFile();
   if (shards_) shards_->Leave();
   keeper_.Finish();
@@ -84,7 +85,7 @@ void Learner::AwaitWriter(std::int64_t waited_ms) {
   clock_.Tick();
   wake_up_.Clear();
   if (shards_) shards_->Receive();
-  if (attends_) Attend();
+  if (answers_at_end_) AnswerAtEnd();
   keeper_.Collect();
   const auto [written, size] = keeper_.progress();
   const auto waited_s = static_cast<std::uint64_t>(waited_ms / 1000);
@@ -144,10 +145,10 @@ bool Learner::AwaitMessages() {
 // While the last checkpoint is written: answers the heartbeats of the members that wait for it.
 // After a while they are let go, before they take this learner for lost: those that stay (--stay)
 // come back as strangers.
-void Learner::Attend() {
+void Learner::AnswerAtEnd() {
   for (auto& [name, peer] : ReceiveStrangers()) strangers_[name] = peer;
-  if (attended_ || clock_.NowMs() - ended_ms_ < kPatienceMs) return;
-  attended_ = true;
+  if (let_go_ || clock_.NowMs() - ended_ms_ < kPatienceMs) return;
+  let_go_ = true;
   membership_.Dismiss(wire::LeaveReason::kShuttingDown, "the last checkpoint takes long");
 }
 
@@ -156,7 +157,7 @@ Learner::Strangers Learner::ReceiveStrangers() {
   Strangers strangers;
   admission_.Poll(socket_);
   wire::Envelope envelope;
-  for (int i = 0; i < kMaxAttended && socket_.Receive(envelope); ++i) {
+  for (int i = 0; i < kMaxAtOnce && socket_.Receive(envelope); ++i) {
     if (!admission_.Allows(envelope)) continue;
     const wire::DecodeResult decoded =
         wire::Decode(envelope.frames(), slice_.size, wire::ElementTypeOf(config_.wire.gradient));

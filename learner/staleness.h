@@ -20,11 +20,11 @@
 // bound makes no update wait for it.
 //
 // With a *delay* d gradients are applied in the order of their grants, and K (d + 1) grants and
-// held gradients are all there are at a time. A grant of version u has at most K (d + 1) - 1 before
-// it, so its gradient is applied at version u + d at the latest; and exactly then, as long as none
-// is lost and d updates have been made since the start or the last loss. Actors beyond that number
-// take turns. A gradient must be computed on exactly the version of its grant. So the order of
-// everything depends on no timing, not even on that of the joins before the start.
+// held gradients are all there are at a time. So a grant of version u has at most K (d + 1) - 1
+// before it. Its gradient is applied at version u + d; earlier only in the first d updates after
+// the start or a loss. Actors beyond that number take turns. A gradient must be computed on exactly
+// the version of its grant. So the order of everything depends on no timing, not even on that of
+// the joins before the start.
 //
 // Invariants, after NextUpdate() has returned nullopt:
 // - no gradient was ever applied with a staleness over the bound (checked, fatal)
@@ -52,7 +52,7 @@ struct JudgeRules {
   std::uint64_t in_flight = 1;       // updates.in_flight: grants an actor holds
   std::uint64_t uses = 1;            // gradients of one unroll
   bool acts_first = false;           // the grant of its first gradient is acting until it is played
-  std::uint64_t delay = kNoDelay;    // staleness.delay; REQUIRES: <= bound, no drop, uses = 1
+  std::uint64_t delay = kNoDelay;  // staleness.delay; REQUIRES: <= bound, not drop, not acts_first
 
   bool delayed() const { return delay != kNoDelay; }
 };

@@ -2,7 +2,7 @@
 // b and is applied to the weights w. For each weight by itself:
 //
 //   delay_compensated            g + lambda g^2 (w - b)
-//   delay_compensated_adaptive   g + lambda g^2 (w - b) / rms(g)      (1e-7 under the root)
+//   delay_compensated_adaptive   g + lambda g^2 (w - b) / rms(g)
 //   gap                          g / (1 + |w - b| / rms(step))
 //
 // Delay compensation (DC-ASGD, Zheng et al. 2017) is the first order of Taylor's series of the
@@ -12,9 +12,9 @@
 // its usual length.
 //
 // rms is the root of a running mean of squares, corrected for its start at zero, over the updates
-// before this one: of the gradients of the updates, or of the steps that they made. (The papers
-// include the gradient itself, and take the steps of plain SGD with momentum; these are the steps
-// of any optimizer.)
+// before this one: of the gradients of the updates (with 1e-7 added under the root), or of the
+// steps that they made. (The papers include the gradient itself, and take the steps of plain SGD
+// with momentum; these are the steps of any optimizer.)
 //
 // With w = b each is g. Thread safety: pure functions of their arguments.
 #pragma once
@@ -30,8 +30,7 @@ namespace starling::learner {
 struct CorrectionSpec {
   Correction kind = Correction::kNone;
   float lambda = 0;
-  // Versions of the weights before the newest that a gradient may have been computed on.
-  std::uint64_t versions = 0;
+  std::uint64_t versions = 0;  // how many versions back a base may lie
 
   // No gradient is stale at bound 0, and so none is mended.
   bool mends() const { return kind != Correction::kNone && versions > 0; }
@@ -54,8 +53,8 @@ float UnbiasSquares(std::uint64_t step);
 void Mend(const CorrectionSpec& spec, const StaleBlock& block, std::span<const float> gradient,
           std::span<float> mended);
 
-// Adds an update to the running mean: `gradient` is the one that it applied, `step` is what was
-// added to each weight. REQUIRES: the mean is kept, and all spans have the same size.
+// Adds an update to the running mean: `gradient` is the one that it applied, `before` and `after`
+// are the weights. REQUIRES: the mean is kept, and all spans have the same size.
 void AverageSquares(const CorrectionSpec& spec, std::span<const float> gradient,
                     std::span<const float> before, std::span<const float> after,
                     std::span<float> squares);

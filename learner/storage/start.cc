@@ -45,6 +45,7 @@ void CheckSameCorrection(const Config& config, const Checkpoint& from, const std
   if (ours.correction == Correction::kNone) return;
   check("staleness.compensation", ours.compensation == theirs.compensation);
   check("staleness.bound", ours.bound == theirs.bound);
+  check("staleness.delay", ours.delay == theirs.delay);
 }
 
 // Throws UserError if the configuration changes something that a run cannot change: normalised

@@ -298,7 +298,7 @@ TEST(DelaySearch, NoFleetGoesOverItsDelayOrGetsStuck) {
   for (std::uint64_t delay = 0; delay <= 2; ++delay) {
     for (std::uint64_t k = 1; k <= 2; ++k) {
       for (std::uint64_t in_flight = 1; in_flight <= (delay == 0 ? 1u : 2u); ++in_flight) {
-        for (std::uint32_t slots = 1; slots <= (in_flight == 1 ? 3u : 2u); ++slots) {
+        for (std::uint32_t slots = 1; slots <= (in_flight == 1 && k == 1 ? 3u : 2u); ++slots) {
           constexpr std::size_t kLimit = 60'000;
           JudgeRules rules{.bound = delay, .gradients = k, .in_flight = in_flight, .delay = delay};
           const std::size_t found = Search({slots, rules, kLimit});

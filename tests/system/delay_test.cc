@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, CorrectionTest,
                          testing::Values("delay_compensated", "delay_compensated_adaptive", "gap"),
                          [](const auto& test) { return std::string(test.param); });
 
-// A run that begins to mend has no mean of squares: it says so.
+// A run keeps its correction.
 TEST_F(DelayTest, ACorrectionIsNotTakenUpOnTheWay) {
   ASSERT_EQ(Train({Steps(10 * kSamples), "actors.count=2", "staleness.bound=4"}), 0) << said_;
   const auto resumed =

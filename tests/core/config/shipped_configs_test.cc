@@ -173,7 +173,7 @@ TEST(Spectrum, EachPointIsBreakoutWithEightActorsAndItsOwnDial) {
   EXPECT_EQ(points.at("bounded_drop").staleness.on_exceed, OnExceed::kDrop);
   EXPECT_EQ(points.at("bounded_drop").staleness.bound, points.at("bounded_wait").staleness.bound);
   EXPECT_EQ(points.at("damped").staleness.damping, Damping::kInverse);
-  EXPECT_EQ(points.at("delayed").staleness.delay, points.at("delayed").staleness.bound);
+  EXPECT_EQ(points.at("delayed").staleness.delay, 4u);
   EXPECT_EQ(points.at("mended").staleness.correction, Correction::kGap);
   EXPECT_EQ(points.at("free").staleness.bound, kUnbounded);
   EXPECT_EQ(points.at("free").updates.gradients, 1);
