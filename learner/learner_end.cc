@@ -152,7 +152,8 @@ void Learner::AnswerAtEnd() {
   membership_.Dismiss(wire::LeaveReason::kShuttingDown, "the last checkpoint takes long");
 }
 
-// Receives what is here and answers the heartbeats of members. Returns the others.
+// Receives the messages that have arrived and answers the heartbeats of members. Returns the peers
+// that are no members.
 Learner::Strangers Learner::ReceiveStrangers() {
   Strangers strangers;
   admission_.Poll(socket_);

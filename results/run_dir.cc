@@ -34,10 +34,22 @@ namespace fs = std::filesystem;
 constexpr char kOtherPlace[] = "choose another --run-dir";
 constexpr char kMakeRoom[] = "free space there, or check its permissions";  // of a run that exists
 
+std::string WhyUnusable(const fs::path& dir, const std::string& reason, const char* advice) {
+  return fmt::format("run directory {} cannot be written: {}; {}", dir.string(), reason, advice);
+}
+
 [[noreturn]] void Unusable(const fs::path& dir, const std::string& reason,
                            const char* advice = kOtherPlace) {
-  throw UserError(
-      fmt::format("run directory {} cannot be written: {}; {}", dir.string(), reason, advice));
+  throw UserError(WhyUnusable(dir, reason, advice));
+}
+
+// A full disk is not the operator's mistake: it is a failure, after which whoever starts runs again
+// may try later.
+[[noreturn]] void Unwritable(const fs::path& dir, const std::error_code& error,
+                             const char* advice) {
+  const std::string why = WhyUnusable(dir, error.message(), advice);
+  if (MayGetRoom(error.value())) throw std::runtime_error(why);
+  throw UserError(why);
 }
 
 // Returns true if this call created `dir`, false if the name is taken.
@@ -56,17 +68,6 @@ bool IsProbe(const fs::path& path) { return path.filename().string().starts_with
 // A new volume has it, and only its file system may remove it.
 bool IsOfTheDisk(const fs::path& path) { return path.filename() == "lost+found"; }
 bool IsNoFile(const fs::path& path) { return IsProbe(path) || IsOfTheDisk(path); }
-
-// A full disk is nobody's mistake: others may free it, so whoever starts runs again may try later.
-[[noreturn]] void Unwritable(const fs::path& dir, const std::error_code& error,
-                             const char* advice) {
-  try {
-    Unusable(dir, error.message(), advice);
-  } catch (const UserError& mistake) {
-    if (MayGetRoom(error.value())) throw std::runtime_error(mistake.what());
-    throw;
-  }
-}
 
 void TestWritable(const fs::path& dir, const char* advice) {
   const fs::path probe = dir / kProbe;

@@ -36,7 +36,7 @@ struct GradientRef {
   std::span<const float> values;  // borrowed until the update is completed
   float weight = 1;               // m_k / m_0: samples relative to the first of the sum
   bool sums = true;               // its running sums count, too
-  std::uint64_t staleness = 0;    // of what a correction mends; without one it is not read
+  std::uint64_t staleness = 0;    // only a correction reads it
 };
 
 // One update of the weights: a step along the weighted mean of its gradients. The network thread

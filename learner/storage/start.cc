@@ -30,7 +30,8 @@ std::string Names(const std::vector<std::string>& slots) {
   return slots.empty() ? "none" : names;
 }
 
-// A run keeps its correction, and with one its bound: the journal holds only what it gave.
+// A run keeps its correction, because a replay mends all of its gradients by one rule; and with a
+// correction its bound or delay, which says how many versions that needs.
 void CheckSameCorrection(const Config& config, const Checkpoint& from, const std::string& path) {
   const StalenessConfig& ours = config.staleness;
   const StalenessConfig theirs = ParseConfig(from.config, path).staleness;

@@ -232,7 +232,7 @@ TEST(Lanes, MendToTheSameBitsInAnyNumber) {
   }
 }
 
-// Behind what is trained are sums of observations: they have no age.
+// The floats behind the trained ones are sums of observations: a correction leaves them.
 TEST(Lanes, MendNoRunningSums) {
   std::vector<float> sums;
   for (const Correction kind : {Correction::kNone, Correction::kGap}) {
