@@ -129,12 +129,15 @@ const std::shared_ptr<const Weights>& Simulator::NewestThatHasArrived() {
   return published_.front().weights;
 }
 
-// REQUIRES: weights of `version` are published and still on their way.
-std::shared_ptr<const Weights> Simulator::WeightsOf(std::uint64_t version) const {
-  const auto found = std::ranges::find(published_, version,
-                                       [](const Published& one) { return one.weights->version; });
-  CHECK(found != published_.end(), "no weights of version {}", version);
-  return found->weights;
+// The weights for a grant of `version`, and forgets those of which no grant can be any more: with
+// a delay the version of an update is at most that much behind the newest.
+std::shared_ptr<const Weights> Simulator::WeightsForGrant(std::uint64_t version) {
+  const auto kept = static_cast<std::size_t>(config_.staleness.delay) + 1;
+  while (published_.size() > kept) published_.pop_front();
+  const std::uint64_t oldest = published_.front().weights->version;
+  CHECK(version >= oldest && version - oldest < published_.size(), "no weights of version {}",
+        version);
+  return published_[version - oldest].weights;
 }
 
 // ---- Events of the learner
@@ -191,7 +194,7 @@ void Simulator::SendGrants() {
   const std::int64_t now = events_.now_ns();
   for (const learner::Grant& grant : learner_.TakeGrants(now)) {
     Granted granted{grant};
-    if (config_.staleness.delayed()) granted.weights = WeightsOf(grant.version);
+    if (config_.staleness.delayed()) granted.weights = WeightsForGrant(grant.version);
     events_.At(now + network_ns_, [this, granted] { OnGrant(granted); });
     AwaitDeadline(grant.number);
   }

@@ -103,6 +103,7 @@ class Simulator {
 
   std::int64_t now_ns() const { return events_.now_ns(); }
   learner::TimeStatus Time() const;
+  std::size_t versions_kept() const { return published_.size(); }
 
  private:
   // A grant that has arrived, with the weights of its version if there is a delay.
@@ -131,7 +132,7 @@ class Simulator {
   void BeginUnroll(std::uint32_t slot);
   void EndUnroll(std::uint32_t slot);
   const std::shared_ptr<const Weights>& NewestThatHasArrived();
-  std::shared_ptr<const Weights> WeightsOf(std::uint64_t version) const;
+  std::shared_ptr<const Weights> WeightsForGrant(std::uint64_t version);
   // Events of the learner.
   void Arrive(std::uint32_t slot);
   void BeginReceiving();
@@ -147,7 +148,7 @@ class Simulator {
   VirtualLearner& learner_;
   EventQueue events_;
   std::deque<Actor> actors_;         // by slot
-  std::deque<Published> published_;  // the newest that has reached the actors, and all newer ones
+  std::deque<Published> published_;  // those that an actor can still get, the oldest first
   std::deque<Pushed> inbox_;         // the first is being received
   std::int64_t lanes_free_ns_ = 0;
   bool stopped_ = false;

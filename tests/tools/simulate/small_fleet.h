@@ -39,6 +39,7 @@ class SmallFleet {
     learner = std::make_unique<VirtualLearner>(config, results::InitialNetOf(config), dir.path());
     Simulator simulator(config, *learner, threads);
     while (simulator.Step()) {
+      most_versions_kept = std::max(most_versions_kept, simulator.versions_kept());
       if (learner->published() == published_ms.size()) continue;
       published_ms.push_back(static_cast<double>(simulator.now_ns()) / 1e6);
     }
@@ -65,6 +66,7 @@ class SmallFleet {
   Config config;
   std::unique_ptr<VirtualLearner> learner;
   std::vector<double> published_ms;  // when each version was published, from version 1
+  std::size_t most_versions_kept = 0;
   learner::TimeStatus time;
 };
 
