@@ -33,7 +33,8 @@ VirtualLearner::VirtualLearner(const Config& config, learner::InitialNet net,
                .trained = layout_.trained(),
                .on_progress = [this] { applied_.release(); }}) {
   first_weights_ = std::make_shared<Weights>(Weights{
-      .version = 0, .entropy = engine_.pipeline().entropy(), .values = start.state.weights});
+      .version = 0, .entropy = engine_.pipeline().entropy(), .values = Floats(layout_.size())});
+  std::ranges::copy(start.state.weights, first_weights_->values.span().begin());
   SaveCheckpoint(engine_.ContentOf(std::move(start.state)));
 }
 
@@ -47,16 +48,16 @@ void VirtualLearner::JoinAll() {
 void VirtualLearner::Receive(Pushed pushed) {
   Computed computed = pushed.computed.get();
   computed.message.grant = pushed.grant;
-  const auto values = std::make_shared<const std::vector<float>>(std::move(computed.values));
-  const auto [outcome, sender] = engine_.Receive({.header = {.slot = pushed.slot,
-                                                             .incarnation = incarnation_,
-                                                             .sequence = pushed.sequence,
-                                                             .term = engine_.term(),
-                                                             .session = engine_.session(),
-                                                             .version = pushed.base,
-                                                             .fingerprint = engine_.fingerprint()},
-                                                  .body = std::move(computed.message),
-                                                  .tensor = {.values = *values, .hold = values}});
+  const auto [outcome, sender] =
+      engine_.Receive({.header = {.slot = pushed.slot,
+                                  .incarnation = incarnation_,
+                                  .sequence = pushed.sequence,
+                                  .term = engine_.term(),
+                                  .session = engine_.session(),
+                                  .version = pushed.base,
+                                  .fingerprint = engine_.fingerprint()},
+                       .body = std::move(computed.message),
+                       .tensor = {.values = computed.values.span(), .hold = computed.values.data}});
   CHECK(outcome != wire::Outcome::kBelowGrant && outcome != wire::Outcome::kFutureVersion,
         "a simulated actor computed on weights that it cannot have had");
 }
@@ -65,16 +66,13 @@ std::optional<VirtualLearner::Decided> VirtualLearner::Decide() {
   const std::uint64_t applied = counters().applied;
   if (!engine_.AdvanceOne()) return std::nullopt;
   applied_.acquire();  // the applier has finished it
-  auto weights = std::make_shared<Weights>();
-  weights->values.resize(layout_.size());
+  const Floats values(layout_.size());
   wire::SnapshotMeta meta;
   const std::uint64_t version = judge().version();
-  CHECK(reader_.Read(version, weights->values, meta) && meta.version == version, "version {}",
+  CHECK(reader_.Read(version, values.span(), meta) && meta.version == version, "version {}",
         version);
-  weights->version = version;
-  weights->entropy = meta.entropy;
   return Decided{version, static_cast<std::size_t>(counters().applied - applied),
-                 std::move(weights)};
+                 std::make_shared<Weights>(version, meta.entropy, values)};
 }
 
 // The first grant was sent at 0, so `now_ns` is the time of training.

@@ -12,12 +12,10 @@ namespace starling::simulate {
 namespace {
 
 Computed RunOnce(actors::Rollout& actor, const Weights& weights) {
-  Computed computed;
-  computed.values.resize(weights.values.size());
-  std::ranges::copy(weights.values, actor.weights().begin());
-  const actors::RolloutGradient gradient = actor.Run(weights.entropy, computed.values);
-  computed.message = actors::GradientMessage(gradient, actor.TakeEpisodes());
-  return computed;
+  Floats values(weights.values.size);
+  std::ranges::copy(weights.values.span(), actor.weights().begin());
+  const actors::RolloutGradient gradient = actor.Run(weights.entropy, values.span());
+  return {.values = values, .message = actors::GradientMessage(gradient, actor.TakeEpisodes())};
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <future>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "actors/rollout.h"
@@ -21,16 +22,26 @@
 
 namespace starling::simulate {
 
+// A vector of the net, shared by its copies. It is not zero at first: all of it is written anyway.
+struct Floats {
+  explicit Floats(std::size_t count)
+      : size(count), data(std::make_shared_for_overwrite<float[]>(count)) {}
+  std::span<float> span() const { return {data.get(), size}; }
+
+  std::size_t size;
+  std::shared_ptr<float[]> data;
+};
+
 // The weights of one version, shared by all unrolls on it.
 struct Weights {
   std::uint64_t version = 0;
   double entropy = 0;  // coefficient of this version
-  std::vector<float> values;
+  Floats values;
 };
 
 struct Computed {
-  std::vector<float> values;  // the gradient
-  wire::Gradient message;     // its description
+  Floats values;           // the gradient
+  wire::Gradient message;  // its description
 };
 
 class Workers {
