@@ -3,6 +3,7 @@
 
 #include "envs/games/arcade_pong.h"
 #include "envs/games/catch.h"
+#include "envs/games/classic_cartpole.h"
 #include "envs/games/control_reach.h"
 #include "envs/games/dummy.h"
 #include "envs/games/grid_courier.h"
@@ -17,6 +18,7 @@
 #define STARLING_GAMES(GAME)                \
   GAME(ArcadePong, "arcade/pong")           \
   GAME(Catch, "catch")                      \
+  GAME(ClassicCartpole, "classic/cartpole") \
   GAME(ControlReach, "control/reach")       \
   GAME(ControlSteer, "control/steer")       \
   GAME(Dummy, "dummy")                      \

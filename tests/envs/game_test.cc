@@ -53,6 +53,7 @@ constexpr float LargestObserved(int steps, float low = 0) {
 
 static_assert(LargestObserved<Dummy, 3>(20) == 1);
 static_assert(LargestObserved<Catch, 50>(20) == 1);
+static_assert(LargestObserved<ClassicCartpole, 4>(30, -2) > 0.1f);
 static_assert(LargestObserved<ControlReach, 7>(120, -1) == 1);
 static_assert(LargestObserved<ControlSteer, 7, 6>(120, -1) == 1);
 static_assert(LargestObserved<GridCourier, 103>(120) == 1);
@@ -66,9 +67,9 @@ static_assert(LargestObserved<MinatarSpaceInvaders, 600>(30) == 1);
 
 template <class G>
 class AnyGame : public testing::Test {};
-using Games = testing::Types<Dummy, Catch, ControlReach, ControlSteer, MemoryRecall, ArcadePong,
-                             MinatarBreakout, MinatarAsterix, MinatarFreeway, MinatarSeaquest,
-                             MinatarSpaceInvaders>;
+using Games = testing::Types<Dummy, Catch, ClassicCartpole, ControlReach, ControlSteer,
+                             MemoryRecall, ArcadePong, MinatarBreakout, MinatarAsterix,
+                             MinatarFreeway, MinatarSeaquest, MinatarSpaceInvaders>;
 TYPED_TEST_SUITE(AnyGame, Games);
 
 // Only whether it ramps, an option, outlives an episode.
