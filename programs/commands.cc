@@ -143,6 +143,11 @@ void AddSweep(CLI::App& app, sweep::SweepOptions& options) {
   sweep.add_option("GRID", options.grid, "TOML file; docs/sweeps-and-reports.md explains")
       ->required()
       ->transform(IsPath());
+  sweep
+      .add_option("--only", options.only,
+                  "only the points with this value of a key of [grid]; repeatable")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
 }
 
 void AddReport(CLI::App& app, report::ReportOptions& options) {

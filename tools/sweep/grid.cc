@@ -76,17 +76,24 @@ void CheckNames(const GridKey& key, Diagnostics& diagnostics) {
 // One override of a point, "section.key=value", with its key and value in the grid's file.
 struct Setting {
   std::string text;
-  const GridKey& key;
-  const GridValue& value;
+  const GridKey* key;
+  const GridValue* value;
 };
 
-// Returns the overrides of a point: first those of [set], then those of [grid].
-std::vector<Setting> SettingsOf(const GridFile& file, const Choice& choice) {
+// Returns the overrides of a point, one for each key: those of [set], over them those of each
+// [[where]] that applies, and those of [grid].
+std::vector<Setting> SettingsOf(const GridFile& file, const GridPoint& point,
+                                const Choice& choice) {
   std::vector<Setting> settings;
   const auto add = [&](const GridKey& key, const GridValue& value) {
-    settings.push_back({fmt::format("{}={}", key.name, value.toml), key, value});
+    std::erase_if(settings, [&](const Setting& before) { return before.key->name == key.name; });
+    settings.push_back({fmt::format("{}={}", key.name, value.toml), &key, &value});
   };
   for (const GridKey& key : file.set) add(key, key.values.front());
+  for (const GridWhere& where : file.wheres) {
+    if (!Applies(where, point)) continue;
+    for (const GridKey& key : where.set) add(key, key.values.front());
+  }
   for (std::size_t i = 0; i < choice.size(); ++i) add(file.grid[i], *choice[i]);
   return settings;
 }
@@ -100,7 +107,8 @@ void AddFromConfig(const std::string& line, const GridFile& file, const std::fil
     if (!line.starts_with(prefix)) continue;
     const std::string sentence = line.substr(prefix.size());
     diagnostics.Add(
-        sentence.starts_with("unknown ") ? setting.key.location : setting.value.location, sentence);
+        sentence.starts_with("unknown ") ? setting.key->location : setting.value->location,
+        sentence);
     return;
   }
   // Not about an override: keep the location in the configuration, if the line has one.
@@ -120,7 +128,7 @@ void TryOutWeights(Config& config, const GridFile& file, const std::vector<Setti
   } catch (const UserError& error) {
     SourceLocation location = file.config_location;
     for (const Setting& setting : settings) {
-      if (setting.key.name == "run.init_from") location = setting.value.location;
+      if (setting.key->name == "run.init_from") location = setting.value->location;
     }
     diagnostics.Add(location, error.what());
   }
@@ -136,7 +144,7 @@ GridPoint TryOut(const GridFile& file, const std::filesystem::path& base, const 
   }
   point.name = PointName(point.varied);
   // 2. Load the configuration with the overrides of this point.
-  const std::vector<Setting> settings = SettingsOf(file, choice);
+  const std::vector<Setting> settings = SettingsOf(file, point, choice);
   std::vector<std::string> overrides;
   for (const Setting& setting : settings) overrides.push_back(setting.text);
   try {

@@ -38,6 +38,11 @@ struct Grid {
 // location in the grid's file or in the configuration.
 Grid ReadGrid(const std::filesystem::path& path);
 
+// Keeps the points that have these values, each "KEY=VALUE" with a key of [grid]; of several values
+// of a key, one of them. A value is written as in the file, as after --set, or as in the names of
+// points. Throws UserError if a key or a value is not in the grid.
+void KeepOnly(Grid& grid, const std::vector<std::string>& only);
+
 // ---- The file, before its points are built
 
 struct GridValue {
@@ -51,15 +56,27 @@ struct GridKey {
   std::vector<GridValue> values;
 };
 
+// A [[where]]: settings for the points that have, of every key of `when`, one of its values.
+struct GridWhere {
+  std::vector<GridKey> when;  // keys and values of [grid]
+  std::vector<GridKey> set;   // as GridFile::set; none is a key of [grid]
+};
+
 struct GridFile {
   Grid plan;  // without points; `config` as written, "" if it is not given
   SourceLocation config_location;
   std::vector<GridKey> set, grid;  // of [set], with one value each; of [grid], in the file's order
+  std::vector<GridWhere> wheres;   // in the file's order: later ones precede earlier ones
 };
 
 // Reads `path` without checking whether the values suit their keys. Throws UserError if the file
 // cannot be read or is not TOML.
 GridFile ReadGridFile(const std::filesystem::path& path, Diagnostics& diagnostics);
+
+// Reports conditions of a [[where]] that no point can meet.
+void CheckConditions(const GridFile& file, Diagnostics& diagnostics);
+
+bool Applies(const GridWhere& where, const GridPoint& point);
 
 // ---- Names of directories: short, readable, and free of characters special to a shell
 

@@ -55,6 +55,8 @@ class Reader {
         Seeds(node);
       } else if (name == "set" || name == "grid") {
         Keys(name, node, name == "set" ? file_.set : file_.grid);
+      } else if (name == "where") {
+        Wheres(node);
       } else {
         Unknown(name, At(key.source()));
       }
@@ -62,6 +64,7 @@ class Reader {
     // 2. Check the keys against each other.
     Overlaps();
     VariedInVain();
+    CheckConditions(file_, diagnostics_);
   }
 
  private:
@@ -76,9 +79,9 @@ class Reader {
   }
 
   void Unknown(const std::string& name, const SourceLocation& location) {
-    static const std::vector<std::string> known = {"config",      "dir",   "at_once",
-                                                   "simulate",    "seeds", "eval_episodes",
-                                                   "eval_greedy", "set",   "grid"};
+    static const std::vector<std::string> known = {
+        "config",        "dir",         "at_once", "simulate", "seeds",
+        "eval_episodes", "eval_greedy", "set",     "grid",     "where"};
     const bool section = std::ranges::count(ConfigSections(), name) > 0;
     diagnostics_.Add(
         location, section ? fmt::format("{} is a section of a configuration: write its keys under "
@@ -137,7 +140,31 @@ class Reader {
     }
   }
 
-  // Reads [set] or [grid]. A key is in a section, dotted, or dotted within quotes.
+  // Reads every [[where]]: conditions, and the section `set`.
+  void Wheres(const toml::node& node) {
+    const toml::array* list = node.as_array();
+    if (list == nullptr || !list->is_array_of_tables()) {
+      return diagnostics_.Add(At(node.source()), "where is a list of sections: write [[where]]");
+    }
+    for (const toml::node& element : *list) {
+      const SourceLocation location = At(element.source());
+      const toml::node* set = element.as_table()->get("set");
+      GridWhere where;
+      Keys("where", element, where.when);
+      if (set != nullptr) Keys("set", *set, where.set);
+      if (set == nullptr) {
+        diagnostics_.Add(location, "[[where]] sets nothing: write set.section.key = value");
+      } else if (element.as_table()->size() == 1) {
+        diagnostics_.Add(location,
+                         "[[where]] has no condition: write a key of [grid] and its values, or put "
+                         "settings for all points under [set]");
+      }
+      file_.wheres.push_back(std::move(where));
+    }
+  }
+
+  // Reads [set], [grid] or the conditions of a [[where]]. A key is in a section, dotted, or dotted
+  // within quotes.
   void Keys(const std::string& part, const toml::node& node, std::vector<GridKey>& out) {
     const toml::table* sections = node.as_table();
     if (sections == nullptr) {
@@ -146,6 +173,7 @@ class Reader {
     }
     for (const auto& [section, inner] : *sections) {
       const std::string name(section.str());
+      if (part == "where" && name == "set") continue;
       if (const toml::table* keys = inner.as_table()) {
         for (const auto& [key, value] : *keys) {
           Key(part, fmt::format("{}.{}", name, key.str()), At(key.source()), value, out);
@@ -164,7 +192,7 @@ class Reader {
     });
   }
 
-  // Reads one key of [set] (one value) or [grid] (a list of values).
+  // Reads one key of [set] (one value), of [grid] (a list of values) or of a condition (either).
   void Key(const std::string& part, const std::string& name, const SourceLocation& location,
            const toml::node& node, std::vector<GridKey>& out) {
     // 1. Refuse keys that belong to the sweep, and tables.
@@ -177,7 +205,7 @@ class Reader {
     }
     // 2. Take the value or the values.
     GridKey key{name, location, {}};
-    if (part == "set") {
+    if (part == "set" || (part == "where" && !node.is_array())) {
       key.values.push_back({TomlText(node), At(node.source())});
     } else if (const toml::array* list = node.as_array(); list != nullptr && !list->empty()) {
       for (const toml::node& value : *list) {
@@ -205,10 +233,18 @@ class Reader {
     }
   }
 
-  // Refuses a key that appears twice.
   void Overlaps() {
+    Unique({&file_.set, &file_.grid});
+    for (const GridWhere& where : file_.wheres) {
+      Unique({&file_.grid, &where.set});
+      Unique({&where.when});
+    }
+  }
+
+  // Refuses a key that appears twice.
+  void Unique(std::initializer_list<const std::vector<GridKey>*> lists) {
     std::map<std::string, SourceLocation> seen;
-    for (const std::vector<GridKey>* keys : {&file_.set, &file_.grid}) {
+    for (const std::vector<GridKey>* keys : lists) {
       for (const GridKey& key : *keys) {
         const auto [before, is_new] = seen.emplace(key.name, key.location);
         if (is_new) continue;

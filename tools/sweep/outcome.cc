@@ -150,13 +150,15 @@ std::string RunLine(const Grid& grid, const std::vector<Run>& runs, const Run& r
 }
 
 std::vector<std::string> WhatNext(const Grid& grid, const std::vector<Run>& runs,
-                                  const std::string& program) {
+                                  const SweepOptions& options) {
   std::vector<std::string> lines;
-  const std::string called = ShellQuoted(program);
+  const std::string called = ShellQuoted(options.program);
+  std::string only;
+  for (const std::string& pair : options.only) only += " --only " + ShellQuoted(pair);
   const std::size_t done = Count(runs, results::RunState::kFinished);
   if (done < runs.size()) {
-    lines.push_back(fmt::format("{} of {} runs are done; go on with: {} sweep {}", done,
-                                runs.size(), called, ShellQuoted(grid.file.string())));
+    lines.push_back(fmt::format("{} of {} runs are done; go on with: {} sweep {}{}", done,
+                                runs.size(), called, ShellQuoted(grid.file.string()), only));
   }
   if (done > 0) {
     lines.push_back(fmt::format("all of it is in {}; to look at it: {} report {}",

@@ -270,7 +270,7 @@ class Sweep {
       console_.Print(fmt::format("failed: {}: {}", run.dir.string(), run.outcome.error),
                      LogLevel::kError);
     }
-    for (const std::string& line : WhatNext(grid_, runs_, options_.program)) console_.Print(line);
+    for (const std::string& line : WhatNext(grid_, runs_, options_)) console_.Print(line);
     const bool all = Count(results::RunState::kFinished) == static_cast<int>(runs_.size());
     if (stopping_ms_ && !all) return kExitInterrupted;
     return all && json_problem_.empty() ? kExitDone : kExitFailed;
@@ -291,7 +291,8 @@ class Sweep {
 }  // namespace
 
 int RunSweep(const SweepOptions& options, const Clock& clock) {
-  const Grid grid = ReadGrid(options.grid);
+  Grid grid = ReadGrid(options.grid);
+  KeepOnly(grid, options.only);
   const LockedFile lock = OpenLock(grid);
   if (!lock.held()) {
     throw UserError(fmt::format("another starling sweep is running in {}; wait for its end",

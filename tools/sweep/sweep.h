@@ -41,6 +41,7 @@ namespace starling::sweep {
 
 struct SweepOptions {
   std::filesystem::path grid;
+  std::vector<std::string> only{};   // KeepOnly
   std::string program = "starling";  // as called, for the hints at the end
 };
 
@@ -199,9 +200,9 @@ std::string SweepHeadline(const Grid& grid, const std::vector<Run>& runs);
 // The line for a run that has just finished or failed after `seconds`.
 std::string RunLine(const Grid& grid, const std::vector<Run>& runs, const Run& run, double seconds);
 
-// The last lines: the number of finished runs and the next commands, with `program` as called.
+// The last lines: the number of finished runs and the next commands, as this sweep was called.
 std::vector<std::string> WhatNext(const Grid& grid, const std::vector<Run>& runs,
-                                  const std::string& program);
+                                  const SweepOptions& options);
 
 struct SweepProgress {
   int total = 0, done = 0, running = 0, failed = 0;

@@ -9,9 +9,8 @@
 #include "core/safetensors.h"
 #include "learner/storage/checkpoint.h"
 #include "tests/results/first_checkpoint.h"
-#include "tests/support/error_of.h"
 #include "tests/support/plain_tcp.h"
-#include "tests/support/temp_dir.h"
+#include "tests/tools/sweep/grid_fixture.h"
 
 namespace starling::sweep {
 namespace {
@@ -21,26 +20,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
 using testing::SizeIs;
-
-// Grids over a small configuration, in a directory of their own.
-class GridTest : public testing::Test {
- protected:
-  GridTest() {
-    dir_.Write("catch.toml",
-               "[run]\nsteps = 1000\n[env]\nname = \"catch\"\n[net]\nkind = \"mlp\"\n");
-  }
-  Grid Read(const std::string& text) const { return ReadGrid(dir_.Write("mine.toml", text)); }
-  // The refusal of the grid, without the test's directory.
-  std::string Mistake(const std::string& text) const {
-    std::string said = ErrorOf([&] { Read(text); });
-    EXPECT_NE(said, "") << "no mistake found in\n" << text;
-    const std::string dir = dir_.path().string() + "/";
-    for (std::size_t at = 0; (at = said.find(dir)) != std::string::npos;)
-      said.erase(at, dir.size());
-    return said;
-  }
-  TempDir dir_;
-};
 
 TEST_F(GridTest, DefaultsAreThreeSeedsOneAtATime) {
   const Grid grid = Read("config = \"catch.toml\"\n");
@@ -143,32 +122,33 @@ using testing::Not;
 
 // All mistakes at once: keys, ranges, duplicates, types.
 TEST_F(GridTest, EveryMistakeOfAGridIsALineInTheOrderOfTheFile) {
-  EXPECT_EQ(Mistake("config = \"catch.toml\"\n"
-                    "seed = [1]\n"
-                    "at_once = 0\n"
-                    "seeds = [1, -1, 1]\n"
-                    "[set]\n"
-                    "run.stepps = 5\n"
-                    "run.seed = 3\n"
-                    "[grid]\n"
-                    "staleness.bound = [0, -4]\n"
-                    "staleness.on_exceed = [\"wait\", \"wiat\"]\n"
-                    "loss.gamma = 0.9\n"),
-            "mine.toml:2:1: unknown key seed; keys of a grid: config, dir, at_once, "
-            "simulate, seeds, eval_episodes, eval_greedy, set, grid; did you mean \"seeds\"?\n"
-            "mine.toml:3:11: at_once = 0 is not allowed; allowed: an integer from 1 to 64\n"
-            "mine.toml:4:13: a seed = -1 is not allowed; allowed: an integer from 0 to "
-            "9223372036854775807\n"
-            "mine.toml:4:17: seed 1 is listed twice\n"
-            "mine.toml:6:5: unknown key run.stepps; keys of [run]: name, seed, steps, "
-            "until_return, dir, init_from, metrics_s, tensorboard; did you mean \"steps\"?\n"
-            "mine.toml:7:5: run.seed is set by the sweep: list them in seeds = [...]\n"
-            "mine.toml:9:23: staleness.bound = -4 is out of range; allowed: an integer from 0 to "
-            "1000000000000000 or \"unbounded\"\n"
-            "mine.toml:10:32: staleness.on_exceed = \"wiat\" is not allowed; allowed: \"wait\" or "
-            "\"drop\"; did you mean \"wait\"?\n"
-            "mine.toml:11:14: loss.gamma = 0.9 is no list of values: write [...], or put one value "
-            "for all runs under [set]");
+  EXPECT_EQ(
+      Mistake("config = \"catch.toml\"\n"
+              "seed = [1]\n"
+              "at_once = 0\n"
+              "seeds = [1, -1, 1]\n"
+              "[set]\n"
+              "run.stepps = 5\n"
+              "run.seed = 3\n"
+              "[grid]\n"
+              "staleness.bound = [0, -4]\n"
+              "staleness.on_exceed = [\"wait\", \"wiat\"]\n"
+              "loss.gamma = 0.9\n"),
+      "mine.toml:2:1: unknown key seed; keys of a grid: config, dir, at_once, "
+      "simulate, seeds, eval_episodes, eval_greedy, set, grid, where; did you mean \"seeds\"?\n"
+      "mine.toml:3:11: at_once = 0 is not allowed; allowed: an integer from 1 to 64\n"
+      "mine.toml:4:13: a seed = -1 is not allowed; allowed: an integer from 0 to "
+      "9223372036854775807\n"
+      "mine.toml:4:17: seed 1 is listed twice\n"
+      "mine.toml:6:5: unknown key run.stepps; keys of [run]: name, seed, steps, "
+      "until_return, dir, init_from, metrics_s, tensorboard; did you mean \"steps\"?\n"
+      "mine.toml:7:5: run.seed is set by the sweep: list them in seeds = [...]\n"
+      "mine.toml:9:23: staleness.bound = -4 is out of range; allowed: an integer from 0 to "
+      "1000000000000000 or \"unbounded\"\n"
+      "mine.toml:10:32: staleness.on_exceed = \"wiat\" is not allowed; allowed: \"wait\" or "
+      "\"drop\"; did you mean \"wait\"?\n"
+      "mine.toml:11:14: loss.gamma = 0.9 is no list of values: write [...], or put one value "
+      "for all runs under [set]");
 }
 
 struct WrongGrid {

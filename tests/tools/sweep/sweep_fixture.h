@@ -42,9 +42,11 @@ class SweepTest : public testing::Test {
     WriteGrid("[1, 2]", 0, "at_once = 3\n[grid]\nstaleness.bound = [0, 4]\n");
     dir_.Write("script.learner", kTrains);
   }
-  Finished Sweep() {
-    return RunProgram(dir_, {(dir_.path() / "bin/starling").string(), "sweep", "bounds.toml"},
-                      {"FAKE_SCRIPTS=" + dir_.path().string()});
+  Finished Sweep(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words = {(dir_.path() / "bin/starling").string(), "sweep",
+                                      "bounds.toml"};
+    words.insert(words.end(), more.begin(), more.end());
+    return RunProgram(dir_, words, {"FAKE_SCRIPTS=" + dir_.path().string()});
   }
   // The log of a sweep that ends in this way.
   std::string LogOf(int status) {

@@ -47,6 +47,22 @@ TEST_F(SweepTest, AGridMayGrow) {
                     HasSubstr("bound=1 seed 2: "), Not(HasSubstr("bound=0 seed"))));
 }
 
+TEST_F(SweepTest, OnlyOnePoint) {
+  const Finished sweep = Sweep({"--only", "staleness.bound=4"});
+  EXPECT_EQ(sweep.status, kExitDone) << sweep.err;
+  EXPECT_THAT(sweep.err, HasSubstr("2 runs (1 point, 2 seeds)"));
+  EXPECT_THAT(sweep.out, AllOf(HasSubstr("\nbound=4 "), Not(HasSubstr("bound=0"))));
+  EXPECT_THAT(LogOf(kExitDone), HasSubstr("4 runs (2 points, 2 seeds), 3 at a time; 2 done"));
+
+  EXPECT_EQ(Sweep({"--only", "bound=4"}).status, kExitUserError);
+}
+
+TEST_F(SweepTest, OnePointIsGoneOnWith) {
+  dir_.Write("script.learner", "exit 1");
+  EXPECT_THAT(Sweep({"--only", "staleness.bound=4"}).err,
+              HasSubstr(" sweep bounds.toml --only staleness.bound=4\n"));
+}
+
 // Each of the two learners waits for the other.
 TEST_F(SweepTest, RunsSideBySide) {
   WriteGrid("[1, 2]", 0, "at_once = 2\n");

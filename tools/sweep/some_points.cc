@@ -1,0 +1,75 @@
+// Some points of a grid: those of a [[where]], and those that are run alone.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "tools/sweep/grid.h"
+
+namespace starling::sweep {
+
+void CheckConditions(const GridFile& file, Diagnostics& diagnostics) {
+  for (const GridWhere& where : file.wheres) {
+    for (const GridKey& key : where.when) {
+      const auto varied = std::ranges::find(file.grid, key.name, &GridKey::name);
+      if (varied == file.grid.end()) {
+        diagnostics.Add(
+            key.location,
+            fmt::format("{} is no key of [grid]: conditions are on what varies", key.name));
+        continue;
+      }
+      for (const GridValue& value : key.values) {
+        if (std::ranges::count(varied->values, value.toml, &GridValue::toml) > 0) continue;
+        diagnostics.Add(value.location,
+                        fmt::format("{} = {} is no value of [grid]", key.name, value.toml));
+      }
+    }
+  }
+}
+
+bool Applies(const GridWhere& where, const GridPoint& point) {
+  return std::ranges::all_of(where.when, [&](const GridKey& key) {
+    return std::ranges::any_of(point.varied, [&](const auto& setting) {
+      return setting.first == key.name &&
+             std::ranges::count(key.values, setting.second, &GridValue::toml) > 0;
+    });
+  });
+}
+
+void KeepOnly(Grid& grid, const std::vector<std::string>& only) {
+  // 1. Read the wanted values, by their names, and see that each exists.
+  std::map<std::string, std::set<std::string>> wanted;
+  for (const std::string& pair : only) {
+    const std::size_t equals = pair.find('=');
+    const std::string key = pair.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : pair.substr(equals + 1);
+    std::vector<std::string> keys, values;
+    for (const GridPoint& point : grid.points) {
+      for (const auto& [name, toml] : point.varied) {
+        if (std::ranges::count(keys, name) == 0) keys.push_back(name);
+        if (name == key && std::ranges::count(values, toml) == 0) values.push_back(toml);
+      }
+    }
+    if (values.empty()) {
+      throw UserError(fmt::format("--only {}: the keys of this grid are {}{}", pair,
+                                  fmt::join(keys, ", "), DidYouMean(key, keys)));
+    }
+    if (std::ranges::count(values, ValueName(value), ValueName) == 0) {
+      throw UserError(fmt::format("--only {}: the values of {} in this grid are {}", pair, key,
+                                  fmt::join(values, ", ")));
+    }
+    wanted[key].insert(ValueName(value));
+  }
+  // 2. Leave the other points out.
+  std::erase_if(grid.points, [&](const GridPoint& point) {
+    return std::ranges::any_of(point.varied, [&](const auto& setting) {
+      const auto values = wanted.find(setting.first);
+      return values != wanted.end() && !values->second.contains(ValueName(setting.second));
+    });
+  });
+}
+
+}  // namespace starling::sweep
