@@ -55,6 +55,12 @@ double Quantile(std::vector<double> values, double of) {
   return QuantileOfSorted(values, of);
 }
 
+Interval Interval95(std::vector<double> values) {
+  CHECK(!values.empty());
+  std::ranges::sort(values);
+  return {QuantileOfSorted(values, 0.025), QuantileOfSorted(values, 0.975)};
+}
+
 Bootstrap::Bootstrap(std::size_t runs, std::size_t draws, std::uint32_t stratum) : runs_(runs) {
   CHECK(runs > 0 && draws > 0, "{} runs, {} draws", runs, draws);
   RandomStream stream({.seed = 0, .slot = stratum, .purpose = Purpose::kBootstrap});
@@ -70,8 +76,7 @@ Interval Bootstrap::OfInterquartileMean(std::span<const double> values) const {
     for (std::size_t i = 0; i < runs_; ++i) drawn[i] = values[drawn_[begin + i]];
     means.push_back(SortAndTrim(drawn));
   }
-  std::ranges::sort(means);
-  return {QuantileOfSorted(means, 0.025), QuantileOfSorted(means, 0.975)};
+  return Interval95(std::move(means));
 }
 
 }  // namespace starling::results

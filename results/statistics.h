@@ -39,6 +39,9 @@ struct Interval {
   friend bool operator==(const Interval&, const Interval&) = default;
 };
 
+// The interval that holds 95 % of the values: 2.5 % are below, 2.5 % above. REQUIRES: some values.
+Interval Interval95(std::vector<double> values);
+
 // The stratified bootstrap of Agarwal et al.: draws the seeds of one group with replacement,
 // `draws` times. A stratum is a group; `stratum` is its number, so that no two groups share draws.
 // Equal arguments give equal draws on every machine.
@@ -46,9 +49,13 @@ class Bootstrap {
  public:
   Bootstrap(std::size_t runs, std::size_t draws, std::uint32_t stratum);
 
-  // Returns the interval that holds the interquartile mean of 95 % of the draws: 2.5 % are below,
-  // 2.5 % above. `values` has one value per run.
+  // The interval of the interquartile mean over the draws. `values` has one value per run.
   Interval OfInterquartileMean(std::span<const double> values) const;
+
+  // The runs of draw `number`, in [0, draws).
+  std::span<const std::uint32_t> Draw(std::size_t number) const {
+    return std::span(drawn_).subspan(number * runs_, runs_);
+  }
 
  private:
   std::size_t runs_;

@@ -127,7 +127,7 @@ std::string Legend(const std::vector<Group>& groups, const FacetGrid* grid) {
   if (grid == nullptr) {
     for (const Group& group : groups) add(group.style, group.label);
   } else {
-    for (std::size_t c = 0; c < grid->columns.size(); ++c) add(c, grid->ColumnName(c));
+    for (std::size_t c = 0; c < grid->columns.size(); ++c) add(c, grid->column_names[c]);
   }
   return "<ul class=\"legend\">\n" + items + "</ul>\n";
 }

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "tools/sweep/grid.h"
 
@@ -44,6 +45,10 @@ std::size_t Classes(const std::vector<KeyDifference>& keys, std::size_t groups) 
   return classes.size();
 }
 
+std::size_t IndexOf(const std::vector<std::string>& values, const std::string& value) {
+  return static_cast<std::size_t>(std::ranges::find(values, value) - values.begin());
+}
+
 void Label(std::vector<Group>& groups) {
   constexpr std::size_t kMaxKeys = 3;  // more keys make the label too long to read
   const std::vector<KeyDifference> telling = TellingKeys(Differences(groups), groups.size());
@@ -69,13 +74,32 @@ std::tuple<int, double> PlaceOf(const std::string& value) {
   return {value == "unbounded" ? 2 : 1, 0};
 }
 
-std::size_t IndexOf(const std::vector<std::string>& values, const std::string& value) {
-  return static_cast<std::size_t>(std::ranges::find(values, value) - values.begin());
-}
+// The values of some keys together, for people.
+struct Values {
+  std::vector<std::string> of_group, in_order;
+};
 
 std::vector<std::string> PlainValues(const KeyDifference& key) {
   std::vector<std::string> values;
   std::ranges::transform(key.values, std::back_inserter(values), Plain);
+  return values;
+}
+
+// In the order of the first key, then of the second, and so on.
+Values Together(const std::vector<KeyDifference>& keys) {
+  const std::size_t groups = keys.front().values.size();
+  std::vector<std::vector<std::size_t>> places(groups);
+  Values values{.of_group = std::vector<std::string>(groups), .in_order = {}};
+  for (const KeyDifference& key : keys) {
+    const std::vector<std::string> plain = PlainValues(key), order = InOrder(plain);
+    for (std::size_t g = 0; g < groups; ++g) {
+      values.of_group[g] += (values.of_group[g].empty() ? "" : ", ") + plain[g];
+      places[g].push_back(IndexOf(order, plain[g]));
+    }
+  }
+  std::map<std::vector<std::size_t>, std::string> sorted;
+  for (std::size_t g = 0; g < groups; ++g) sorted.emplace(places[g], values.of_group[g]);
+  for (const auto& [place, text] : sorted) values.in_order.push_back(text);
   return values;
 }
 
@@ -180,10 +204,6 @@ std::vector<KeyDifference> TellingKeys(const std::vector<KeyDifference>& differe
 
 std::string FacetGrid::RowKeyShort() const { return sweep::ShortKeys({row_key, column_key})[0]; }
 std::string FacetGrid::RowName(std::size_t row) const { return row_key + " = " + rows[row]; }
-std::string FacetGrid::ColumnName(std::size_t column) const {
-  return sweep::ShortKeys({row_key, column_key})[1] + " = " + columns[column];
-}
-
 std::vector<std::string> InOrder(const std::vector<std::string>& values) {
   std::vector<std::string> once;
   for (const std::string& value : values) {
@@ -194,25 +214,34 @@ std::vector<std::string> InOrder(const std::vector<std::string>& values) {
 }
 
 std::optional<FacetGrid> FacetGridOf(const std::vector<Group>& groups) {
-  // 1. Choose the key of the rows: the environment, or the key with fewer values.
-  const std::vector<KeyDifference> telling = TellingKeys(Differences(groups), groups.size());
-  if (telling.size() != 2) return std::nullopt;
+  // 1. Choose the key of the rows: the environment, or of two the key with fewer values.
+  std::vector<KeyDifference> across = TellingKeys(Differences(groups), groups.size());
+  if (across.size() < 2) return std::nullopt;
+  const bool envs = across.front().key == "env.name";
+  if (across.size() > 2 && !envs) return std::nullopt;
   const auto size = [](const KeyDifference& key) { return InOrder(PlainValues(key)).size(); };
-  const bool swapped = telling[0].key != "env.name" && size(telling[1]) <= size(telling[0]);
-  const KeyDifference& down = telling[swapped ? 1 : 0];
-  const KeyDifference& across = telling[swapped ? 0 : 1];
-  const std::vector<std::string> row_of = PlainValues(down), column_of = PlainValues(across);
+  if (!envs && size(across[1]) <= size(across[0])) std::swap(across[0], across[1]);
+  const KeyDifference down = across.front();
+  across.erase(across.begin());
+  // 2. Name rows and columns.
+  const Values rows = Together({down}), columns = Together(across);
+  std::vector<std::string> keys;
+  for (const KeyDifference& key : across) keys.push_back(key.key);
   FacetGrid grid{.row_key = down.key,
-                 .column_key = across.key,
-                 .rows = InOrder(row_of),
-                 .columns = InOrder(column_of),
+                 .column_key = fmt::format("{}", fmt::join(keys, ", ")),
+                 .rows = rows.in_order,
+                 .columns = columns.in_order,
+                 .column_names = {},
                  .groups = {}};
   if (grid.rows.size() < 2 || grid.columns.size() < 2) return std::nullopt;
-  // 2. Put each group into its cell.
+  const std::string name = fmt::format("{} = ", fmt::join(sweep::ShortKeys(keys), ", "));
+  for (const std::string& column : grid.columns) grid.column_names.push_back(name + column);
+  // 3. Put each group into its cell.
   grid.groups.resize(grid.rows.size(),
                      std::vector<std::optional<std::size_t>>(grid.columns.size()));
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    grid.groups[IndexOf(grid.rows, row_of[g])][IndexOf(grid.columns, column_of[g])] = g;
+    grid.groups[IndexOf(grid.rows, rows.of_group[g])][IndexOf(grid.columns, columns.of_group[g])] =
+        g;
   }
   return grid;
 }

@@ -62,21 +62,23 @@ std::vector<KeyDifference> TellingKeys(const std::vector<KeyDifference>& differe
                                        std::size_t groups);
 
 // The grid of groups that exactly two keys distinguish: the values of one key are the rows, those
-// of the other the columns of heat maps and small figures.
+// of the other the columns of heat maps and small figures. Where the rows are environments, the
+// columns may be the values of several keys together: "staleness.delay, staleness.correction" and
+// "16, gap".
 struct FacetGrid {
-  std::string row_key, column_key;                              // "actors.count", "staleness.bound"
-  std::vector<std::string> rows, columns;                       // their values as Plain, in order
+  std::string row_key, column_key;         // "actors.count", "staleness.bound"
+  std::vector<std::string> rows, columns;  // their values as Plain, in order
+  std::vector<std::string> column_names;   // "bound = 4", short: columns are narrow
   std::vector<std::vector<std::optional<std::size_t>>> groups;  // [row][column]; nullopt: no group
 
-  std::string RowKeyShort() const;                   // "count"
-  std::string RowName(std::size_t row) const;        // "actors.count = 4"
-  std::string ColumnName(std::size_t column) const;  // "bound = 4", short: columns are narrow
+  std::string RowKeyShort() const;             // "count"
+  std::string RowName(std::size_t row) const;  // "actors.count = 4"
   // Returns of different environments share no scale: then each row has its own.
   bool rows_are_envs() const { return row_key == "env.name"; }
 };
 
-// Returns nullopt unless two keys distinguish all groups, each with at least two values. The rows
-// are the environments, or else the key with fewer values.
+// Returns nullopt unless there are at least two rows and two columns. The rows are the
+// environments, or else of two keys that with fewer values.
 std::optional<FacetGrid> FacetGridOf(const std::vector<Group>& groups);
 
 // Returns each value once: numbers ascending, then texts in their given order, "unbounded" last.

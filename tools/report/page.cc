@@ -74,7 +74,8 @@ std::string Results(const std::vector<Group>& groups, const std::vector<results:
   const FacetGrid* const rows = groups.size() > kMaxTogether ? heat : nullptr;
   const std::string maps = HeatSection(groups, heat, measure, targets);
   std::string html =
-      (rows != nullptr ? maps : "") + "<h2>Result</h2>\n" + ResultTable(groups, measure) +
+      OverEnvsSection(groups, heat, measure) + (rows != nullptr ? maps : "") + "<h2>Result</h2>\n" +
+      ResultTable(groups, measure) +
       fmt::format("<p class=\"faint\">Returns: of each run {}.</p>\n", InWords(measure, runs));
   if (const std::string to_score = ToScoreTable(groups, targets); !to_score.empty()) {
     html += "<h2>Time to score</h2>\n" + to_score;
@@ -120,6 +121,14 @@ constexpr char kOfGroups[] =
     "bit. With few seeds an interval says little: of three runs it goes from about the worst to "
     "about the best.</p>\n";
 
+constexpr char kOfAllEnvs[] =
+    "<p>Over all environments, the interquartile mean is of all their runs together. How often a "
+    "group is better than the reference is the probability that one of its runs has a higher "
+    "return than one of the reference's in the same environment, where equal ones count half; the "
+    "mean over environments (Agarwal et al., 2021). 0.5 is no difference. A performance profile "
+    "shows which share of the runs has more than a return; again the mean over "
+    "environments.</p>\n";
+
 constexpr char kOfScores[] =
     "<p>A run reached a score when the mean return of its last 100 training episodes did, once so "
     "many had ended; a run writes that down every second (run.metrics_s), and what lies between is "
@@ -151,7 +160,8 @@ std::string MakePage(const std::vector<Part>& parts, const std::string& title,
   if (!notes.empty()) body += "<div class=\"notes\">\n" + NotesToHtml(notes) + "</div>\n";
   for (const Part& part : parts) body += Body(part, targets);
   // 2. The meaning of the numbers and figures.
-  body += kOfGroups + std::string(targets.empty() ? "" : kOfScores) + OfCurves();
+  body += kOfGroups + std::string(EnvsOf(parts).size() < 2 ? "" : kOfAllEnvs) +
+          std::string(targets.empty() ? "" : kOfScores) + OfCurves();
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
       "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{}"

@@ -71,6 +71,14 @@ std::string DrawHeatMap(const HeatMap& map, const FacetGrid& grid);
 std::string HeatSection(const std::vector<Group>& groups, const FacetGrid* grid, Measure measure,
                         const Targets& targets);
 
+// ---- All environments together (over_envs.cc)
+
+// What each column of the grid reaches over all environments, beside the first: interquartile
+// means, probabilities of improvement, performance profiles (results/over_tasks.h). "" unless the
+// rows are environments and at least two columns can be compared in at least two of them.
+std::string OverEnvsSection(const std::vector<Group>& groups, const FacetGrid* grid,
+                            Measure measure);
+
 // ---- Histograms of staleness (staleness.cc)
 
 // Number of applied gradients of staleness 0, 1, ...

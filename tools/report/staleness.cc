@@ -56,7 +56,7 @@ std::string InRows(const FacetGrid& grid, const Draw& draw) {
     rows += "<h3>" + HtmlEscaped(grid.RowName(row)) + "</h3>\n<div class=\"tiny\">\n";
     for (std::size_t column = 0; column < grid.columns.size(); ++column) {
       const std::optional<std::size_t> group = grid.groups[row][column];
-      if (group) rows += draw(*group, grid.ColumnName(column));
+      if (group) rows += draw(*group, grid.column_names[column]);
     }
     rows += "</div>\n";
   }

@@ -146,7 +146,7 @@ TEST(FacetGridTest, TheKeyWithFewerValuesGoesDown) {
   EXPECT_THAT(grid->groups[0], ElementsAre(Optional(2u), Eq(std::nullopt), Optional(1u)));
   EXPECT_THAT(grid->groups[1], ElementsAre(Optional(3u), Optional(4u), Optional(0u)));
   EXPECT_EQ(grid->RowName(1), "actors.count = 16");
-  EXPECT_EQ(grid->ColumnName(2), "bound = unbounded");
+  EXPECT_EQ(grid->column_names[2], "bound = unbounded");
 
   StyleByColumn(*grid, groups);
   EXPECT_EQ(groups[0].style, 2u);
@@ -167,6 +167,29 @@ TEST(FacetGridTest, EnvironmentsGoDown) {
   EXPECT_TRUE(grid->rows_are_envs());
   EXPECT_THAT(grid->rows, ElementsAre("b", "a", "c"));
   EXPECT_THAT(grid->columns, ElementsAre("0", "4"));
+}
+
+// Numbers ascend within each key, and cells that no group has are empty.
+TEST(FacetGridTest, BelowEnvironmentsSeveralKeysMakeAColumn) {
+  std::vector<results::FlatConfig> configs;
+  for (const char* env : {"\"b\"", "\"a\""}) {
+    for (const char* delay : {"16", "4"}) {
+      for (const char* correction : {"\"none\"", "\"gap\""}) {
+        configs.push_back(
+            {{"env.name", env}, {"staleness.delay", delay}, {"staleness.correction", correction}});
+      }
+    }
+  }
+  configs.pop_back();
+  const std::vector<results::LoadedRun> runs = RunsOf(configs);
+  const std::optional<FacetGrid> grid = FacetGridOf(MakeGroups(runs));
+  ASSERT_TRUE(grid);
+  EXPECT_EQ(grid->column_key, "staleness.correction, staleness.delay");
+  EXPECT_THAT(grid->columns, ElementsAre("none, 4", "none, 16", "gap, 4", "gap, 16"));
+  EXPECT_EQ(grid->column_names[3], "correction, delay = gap, 16");
+  EXPECT_THAT(grid->groups[0], ElementsAre(Optional(2u), Optional(0u), Optional(3u), Optional(1u)));
+  EXPECT_THAT(grid->groups[1],
+              ElementsAre(Optional(6u), Optional(4u), Eq(std::nullopt), Optional(5u)));
 }
 
 TEST(FacetGridTest, OneKeyOrThreeAreNoGrid) {

@@ -19,6 +19,7 @@ FacetGrid SomeGrid() {
           .column_key = "staleness.bound",
           .rows = {"4", "16"},
           .columns = {"0", "1", "unbounded"},
+          .column_names = {"bound = 0", "bound = 1", "bound = unbounded"},
           .groups = {{0, 1, 2}, {3, std::nullopt, 4}}};
 }
 

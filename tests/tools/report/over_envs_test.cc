@@ -1,0 +1,85 @@
+// All environments together, on a page.
+#include <gmock/gmock.h>
+
+#include "tests/tools/report/loaded_runs.h"
+#include "tools/report/sections.h"
+
+namespace starling::report {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class OverEnvsTest : public testing::Test {
+ protected:
+  void Add(const char* env, const char* delay, const std::vector<double>& returns) {
+    for (const double mean_return : returns) {
+      runs_.push_back(RunOf({{"env.name", env},
+                             {"staleness.delay", delay},
+                             {"run.seed", std::to_string(runs_.size())}}));
+      runs_.back().summary.emplace();
+      runs_.back().summary->mean_return = mean_return;
+    }
+  }
+  std::string Section() const {
+    const std::vector<Group> groups = MakeGroups(runs_);
+    const std::optional<FacetGrid> grid = FacetGridOf(groups);
+    return OverEnvsSection(groups, grid ? &*grid : nullptr, Measure::kTraining);
+  }
+  std::vector<results::LoadedRun> runs_;
+};
+
+// Of the reference's: 0.5, 0.5 in a and 1, 1 in b. The middle two of the four: 0.75. In a no run is
+// better, in b all are equal: (0 + 0.5) / 2. Draws within an environment change nothing.
+TEST_F(OverEnvsTest, ReturnsAreSharesOfTheFirstColumns) {
+  Add("\"a\"", "0", {10, 10});
+  Add("\"a\"", "4", {5, 5});
+  Add("\"b\"", "0", {2, 2});
+  Add("\"b\"", "4", {2, 2});
+  EXPECT_THAT(
+      Section(),
+      AllOf(HasSubstr("the reference, delay = 0, in the same environment"),
+            HasSubstr("Environments: a, b."),
+            HasSubstr("delay = 0</td><td>4</td><td>1.00</td><td>1.00 to 1.00</td><td>–</td>"),
+            HasSubstr("delay = 4</td><td>4</td><td>0.75</td><td>0.75 to 0.75</td><td>0.25</td>"
+                      "<td>0.25 to 0.25</td>"),
+            HasSubstr("performance profiles"), Not(HasSubstr("Left out")),
+            Not(HasSubstr("interquartile mean</figcaption>"))))
+      << "two columns are no curve";
+}
+
+TEST_F(OverEnvsTest, NumbersMakeACurve) {
+  for (const char* env : {"\"a\"", "\"b\""}) {
+    for (const char* delay : {"0", "4", "16"}) Add(env, delay, {3});
+  }
+  EXPECT_THAT(Section(),
+              AllOf(HasSubstr("<figcaption>interquartile mean</figcaption>"),
+                    HasSubstr("all, with the 95 % interval"), HasSubstr("staleness.delay"),
+                    HasSubstr("delay = 4</td><td>2</td><td>1.00</td><td>–</td>")))
+      << "one run has no interval";
+}
+
+TEST_F(OverEnvsTest, WhatCannotBeComparedIsLeftOut) {
+  Add("\"a\"", "0", {1});
+  Add("\"b\"", "0", {2});
+  Add("\"lost\"", "0", {-1});  // no share of it means anything
+  Add("\"a\"", "4", {1});
+  Add("\"a\"", "16", {1});
+  Add("\"b\"", "16", {1});
+  EXPECT_THAT(Section(), AllOf(HasSubstr("Left out is what has no finished run in one of them"),
+                               HasSubstr("Environments: a, b."), HasSubstr("delay = 16</td>"),
+                               Not(HasSubstr("delay = 4</td>"))));
+}
+
+TEST_F(OverEnvsTest, OneEnvironmentIsNotAll) {
+  Add("\"a\"", "0", {1});
+  Add("\"a\"", "4", {1});
+  EXPECT_EQ(Section(), "");
+  Add("\"lost\"", "0", {0});
+  Add("\"lost\"", "4", {1});
+  EXPECT_EQ(Section(), "");
+}
+
+}  // namespace
+}  // namespace starling::report

@@ -1,0 +1,197 @@
+// All environments together: what each column of a grid reaches, beside the first one.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "monitor/svg/html.h"
+#include "monitor/svg/plot.h"
+#include "results/over_tasks.h"
+#include "tools/report/sections.h"
+
+namespace starling::report {
+namespace {
+
+using monitor::Cell;
+using monitor::Curve;
+using monitor::DrawPlot;
+using monitor::Figure;
+using monitor::Head;
+using monitor::HtmlEscaped;
+using monitor::Plot;
+using results::Estimate;
+using results::TaskScores;
+
+constexpr std::size_t kProfilePoints = 80;
+constexpr double kProfileEnd = 2;  // times the reference
+
+// The scores of a column, of each environment that counts; divided by the reference's.
+struct Column {
+  std::size_t number = 0;  // in the grid
+  TaskScores scores;
+
+  std::size_t runs() const {
+    std::size_t sum = 0;
+    for (const std::vector<double>& env : scores) sum += env.size();
+    return sum;
+  }
+  // Of one run nobody knows how far another one would be from it.
+  bool has_interval() const {
+    return std::ranges::all_of(scores, [](const auto& env) { return env.size() > 1; });
+  }
+};
+
+struct Table {
+  std::vector<std::string> envs;
+  std::vector<Column> columns;  // those with a run in each of `envs`; the first is the reference
+};
+
+std::optional<double> NumberOf(const std::string& text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
+}
+
+// Takes the environments in which the first column has a positive score, as there is no share of
+// others.
+Table TableOf(const std::vector<Group>& groups, const FacetGrid& grid, Measure measure) {
+  const auto scores_of = [&](std::size_t row, std::size_t column) {
+    const std::optional<std::size_t> group = grid.groups[row][column];
+    return group ? NumbersOf(groups[*group], measure, 0).scores : std::vector<double>{};
+  };
+  // 1. Choose the environments, and their scales.
+  Table table;
+  std::vector<std::pair<std::size_t, double>> rows;
+  for (std::size_t row = 0; row < grid.rows.size(); ++row) {
+    const std::vector<double> reference = scores_of(row, 0);
+    const double scale = reference.empty() ? 0 : results::InterquartileMean(reference);
+    if (scale <= 0) continue;
+    rows.emplace_back(row, scale);
+    table.envs.push_back(grid.rows[row]);
+  }
+  if (rows.empty()) return table;
+  // 2. Scale the scores of each column that is complete.
+  for (std::size_t number = 0; number < grid.columns.size(); ++number) {
+    Column column{.number = number, .scores = {}};
+    for (const auto& [row, scale] : rows) {
+      std::vector<double> scores = scores_of(row, number);
+      for (double& score : scores) score /= scale;
+      if (!scores.empty()) column.scores.push_back(std::move(scores));
+    }
+    if (column.scores.size() == rows.size()) table.columns.push_back(std::move(column));
+  }
+  return table;
+}
+
+std::string EstimateCells(const Estimate& estimate, bool has_interval) {
+  const auto [low, high] = estimate.interval;
+  return Cell(fmt::format("{:.2f}", estimate.value)) +
+         Cell(has_interval ? fmt::format("{:.2f} to {:.2f}", low, high) : "–");
+}
+
+std::string Rows(const Table& table, const std::vector<Estimate>& means, const FacetGrid& grid) {
+  std::string rows;
+  const Column& reference = table.columns.front();
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    const Column& column = table.columns[c];
+    rows += "<tr>" +
+            Cell(Chip(column.number) + HtmlEscaped(grid.column_names[column.number]), "label") +
+            Cell(fmt::format("{}", column.runs())) + EstimateCells(means[c], column.has_interval());
+    rows += c == 0
+                ? Cell("–") + Cell("–")
+                : EstimateCells(results::ProbabilityOfImprovement(column.scores, reference.scores),
+                                column.has_interval() && reference.has_interval());
+    rows += "</tr>\n";
+  }
+  return rows;
+}
+
+// Against the columns' values, as far as they are numbers: the mean over all environments with its
+// interval, and each environment. "" if there are fewer than three.
+std::string ByValue(const Table& table, const std::vector<Estimate>& means, const FacetGrid& grid) {
+  monitor::GroupCurve all;
+  std::vector<monitor::Samples> of_env(table.envs.size());
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    const Column& column = table.columns[c];
+    const std::optional<double> x = NumberOf(grid.columns[column.number]);
+    if (!x) continue;
+    all.middle.push_back({*x, means[c].value});
+    all.low.push_back(means[c].interval.low);
+    all.high.push_back(means[c].interval.high);
+    for (std::size_t env = 0; env < of_env.size(); ++env) {
+      of_env[env].push_back({*x, results::InterquartileMean(column.scores[env])});
+    }
+  }
+  if (all.middle.size() < 3) return "";
+  Plot plot{.x_label = grid.column_key,
+            .y_label = "return, of the reference's",
+            .from_zero = true,
+            .bands = {{.style = 0, .curve = all}}};
+  std::string legend = fmt::format("<li>{}all, with the 95 % interval</li>\n", Chip(0));
+  for (std::size_t env = 0; env < of_env.size(); ++env) {
+    plot.curves.push_back({.kind = Curve::Kind::kRun,
+                           .style = env + 1,
+                           .samples = of_env[env],
+                           .title = table.envs[env],
+                           .dots = true});
+    legend += fmt::format("<li>{}{}</li>\n", Chip(env + 1), HtmlEscaped(table.envs[env]));
+  }
+  plot.curves.push_back({.style = 0, .samples = all.middle, .title = "all", .dots = true});
+  return Figure("interquartile mean",
+                DrawPlot(plot) + "<ul class=\"legend\">\n" + legend + "</ul>\n");
+}
+
+std::string Profiles(const Table& table, const FacetGrid& grid) {
+  Plot plot{.x_label = "return, of the reference's",
+            .y_label = "share of runs with more",
+            .from_zero = true};
+  std::string legend;
+  for (const Column& column : table.columns) {
+    const std::string& name = grid.column_names[column.number];
+    Curve curve{.style = column.number, .samples = {}, .title = name};
+    for (std::size_t i = 0; i <= kProfilePoints; ++i) {
+      const double x = kProfileEnd * static_cast<double>(i) / kProfilePoints;
+      curve.samples.push_back({x, results::ShareAbove(x, column.scores)});
+    }
+    plot.curves.push_back(std::move(curve));
+    legend += fmt::format("<li>{}{}</li>\n", Chip(column.number), HtmlEscaped(name));
+  }
+  return Figure("performance profiles",
+                DrawPlot(plot) + "<ul class=\"legend\">\n" + legend + "</ul>\n");
+}
+
+}  // namespace
+
+std::string OverEnvsSection(const std::vector<Group>& groups, const FacetGrid* grid,
+                            Measure measure) {
+  // 1. Take what can be compared.
+  if (grid == nullptr || !grid->rows_are_envs()) return "";
+  const Table table = TableOf(groups, *grid, measure);
+  if (table.envs.size() < 2 || table.columns.size() < 2) return "";
+  std::vector<Estimate> means;
+  for (const Column& column : table.columns) {
+    means.push_back(results::InterquartileMeanOver(column.scores));
+  }
+  // 2. Say what it is relative to, and what is left out.
+  const std::string reference = grid->column_names[table.columns.front().number];
+  std::string text = fmt::format(
+      "Returns are divided by the interquartile mean of the reference, {}, in the same "
+      "environment: 1 is as good. ",
+      reference);
+  if (table.columns.size() < grid->columns.size()) {
+    text += "Left out is what has no finished run in one of them. ";
+  }
+  text += fmt::format("Environments: {}.", fmt::join(table.envs, ", "));
+  // 3. The table and the figures.
+  return "<h2>All environments together</h2>\n<p class=\"faint\">" + HtmlEscaped(text) + "</p>\n" +
+         monitor::Table(Head({"group"}, 1) + Head({"runs", "interquartile mean", "95 % interval",
+                                                   "better than the reference", "95 % interval"},
+                                                  0),
+                        Rows(table, means, *grid)) +
+         "<div class=\"figures\">\n" + ByValue(table, means, *grid) + Profiles(table, *grid) +
+         "</div>\n";
+}
+
+}  // namespace starling::report
