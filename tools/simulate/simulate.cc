@@ -17,6 +17,7 @@
 #include "results/initial_net.h"
 #include "results/run_dir.h"
 #include "results/summary.h"
+#include "tools/simulate/expected_staleness.h"
 #include "tools/simulate/simulator.h"
 #include "tools/simulate/virtual_learner.h"
 
@@ -51,6 +52,10 @@ Plan MakePlan(const SimulateOptions& options) {
     plan.said = TakeTimes(*options.times_from, TimesThatWereSet(source), config);
   }
   SettleSimulation(config);
+  if (const auto expected = ExpectedStaleness(config); expected && !config.staleness.delayed()) {
+    plan.said.push_back(fmt::format(
+        "by the times of [simulate], gradients will be {:.1f} updates old on average", *expected));
+  }
   const bool named = options.run_dir || !source.Where("run.dir").empty();
   plan.run_dir = results::CreateRunDir(options.run_dir.value_or(config.run.dir), !named);
   config.run.dir = plan.run_dir.string();
