@@ -1,5 +1,6 @@
 // Fixed-point numbers: whole multiples of 2^-24. Games of physics count in them, because every
-// machine, compiler and GPU computes the same ones. REQUIRES: all values are below 2^14.
+// machine, compiler and GPU computes the same ones. REQUIRES: all values are between -2^14 and 2^14,
+// products too.
 #pragma once
 
 #include <compare>

@@ -27,9 +27,10 @@ results::FlatConfig Distinguishing(const results::LoadedRun& run) {
 int Rank(const std::string& key) {
   if (key == "env.name") return 0;
   if (key == kSimulated) return 1;
-  // "auto" makes updates.* follow from the others.
+  // Rates are tuned for what else is varied, and "auto" makes updates.* follow from the others.
+  if (key.starts_with("optimizer.")) return 3;
   for (const char* section : {"updates.", "checkpoint.", "learner.", "run."}) {
-    if (key.starts_with(section)) return 3;
+    if (key.starts_with(section)) return 4;
   }
   return 2;
 }
@@ -228,7 +229,7 @@ std::optional<FacetGrid> FacetGridOf(const std::vector<Group>& groups) {
   std::vector<std::string> keys;
   for (const KeyDifference& key : across) keys.push_back(key.key);
   FacetGrid grid{.row_key = down.key,
-                 .column_key = fmt::format("{}", fmt::join(keys, ", ")),
+                 .column_key = fmt::to_string(fmt::join(keys, ", ")),
                  .rows = rows.in_order,
                  .columns = columns.in_order,
                  .column_names = {},

@@ -43,7 +43,7 @@ struct Column {
 };
 
 struct Table {
-  std::vector<std::string> envs;
+  std::vector<std::string> envs, left_out;
   std::vector<Column> columns;  // those with a run in each of `envs`; the first is the reference
 };
 
@@ -58,8 +58,13 @@ std::optional<double> NumberOf(const std::string& text) {
 // others.
 Table TableOf(const std::vector<Group>& groups, const FacetGrid& grid, Measure measure) {
   const auto scores_of = [&](std::size_t row, std::size_t column) {
-    const std::optional<std::size_t> group = grid.groups[row][column];
-    return group ? NumbersOf(groups[*group], measure, 0).scores : std::vector<double>{};
+    std::vector<double> scores;
+    if (const std::optional<std::size_t> group = grid.groups[row][column]) {
+      for (const results::LoadedRun* run : groups[*group].Finished()) {
+        if (const auto score = ScoreOf(*run, measure)) scores.push_back(*score);
+      }
+    }
+    return scores;
   };
   // 1. Choose the environments, and their scales.
   Table table;
@@ -67,9 +72,8 @@ Table TableOf(const std::vector<Group>& groups, const FacetGrid& grid, Measure m
   for (std::size_t row = 0; row < grid.rows.size(); ++row) {
     const std::vector<double> reference = scores_of(row, 0);
     const double scale = reference.empty() ? 0 : results::InterquartileMean(reference);
-    if (scale <= 0) continue;
-    rows.emplace_back(row, scale);
-    table.envs.push_back(grid.rows[row]);
+    (scale > 0 ? table.envs : table.left_out).push_back(grid.rows[row]);
+    if (scale > 0) rows.emplace_back(row, scale);
   }
   if (rows.empty()) return table;
   // 2. Scale the scores of each column that is complete.
@@ -125,11 +129,11 @@ std::string ByValue(const Table& table, const std::vector<Estimate>& means, cons
     }
   }
   if (all.middle.size() < 3) return "";
-  Plot plot{.x_label = grid.column_key,
-            .y_label = "return, of the reference's",
-            .from_zero = true,
-            .bands = {{.style = 0, .curve = all}}};
-  std::string legend = fmt::format("<li>{}all, with the 95 % interval</li>\n", Chip(0));
+  Plot plot{.x_label = grid.column_key, .y_label = "return, of the reference's", .from_zero = true};
+  const bool has_band = std::ranges::all_of(table.columns, &Column::has_interval);
+  if (has_band) plot.bands.push_back({.style = 0, .curve = all});
+  std::string legend =
+      fmt::format("<li>{}all{}</li>\n", Chip(0), has_band ? ", with the 95 % interval" : "");
   for (std::size_t env = 0; env < of_env.size(); ++env) {
     plot.curves.push_back({.kind = Curve::Kind::kRun,
                            .style = env + 1,
@@ -167,7 +171,9 @@ std::string Profiles(const Table& table, const FacetGrid& grid) {
 std::string OverEnvsSection(const std::vector<Group>& groups, const FacetGrid* grid,
                             Measure measure) {
   // 1. Take what can be compared.
-  if (grid == nullptr || !grid->rows_are_envs()) return "";
+  if (grid == nullptr || !grid->rows_are_envs() || grid->columns.size() > monitor::kStyles) {
+    return "";
+  }
   const Table table = TableOf(groups, *grid, measure);
   if (table.envs.size() < 2 || table.columns.size() < 2) return "";
   std::vector<Estimate> means;
@@ -177,15 +183,18 @@ std::string OverEnvsSection(const std::vector<Group>& groups, const FacetGrid* g
   // 2. Say what it is relative to, and what is left out.
   const std::string reference = grid->column_names[table.columns.front().number];
   std::string text = fmt::format(
-      "Returns are divided by the interquartile mean of the reference, {}, in the same "
-      "environment: 1 is as good. ",
-      reference);
-  if (table.columns.size() < grid->columns.size()) {
-    text += "Left out is what has no finished run in one of them. ";
+      "Environments: {}. Returns are divided by the interquartile mean of the reference, {}, in "
+      "the same environment: 1 is as good. The intervals take that mean as it is.",
+      fmt::join(table.envs, ", "), reference);
+  if (!table.left_out.empty()) {
+    text += fmt::format(" Left out, without a positive return of the reference: {}.",
+                        fmt::join(table.left_out, ", "));
   }
-  text += fmt::format("Environments: {}.", fmt::join(table.envs, ", "));
+  if (table.columns.size() < grid->columns.size()) {
+    text += " Groups without a finished run in each of them are left out.";
+  }
   // 3. The table and the figures.
-  return "<h2>All environments together</h2>\n<p class=\"faint\">" + HtmlEscaped(text) + "</p>\n" +
+  return fmt::format("<h2>{}</h2>\n<p class=\"faint\">{}</p>\n", kOverEnvs, HtmlEscaped(text)) +
          monitor::Table(Head({"group"}, 1) + Head({"runs", "interquartile mean", "95 % interval",
                                                    "better than the reference", "95 % interval"},
                                                   0),

@@ -160,7 +160,7 @@ std::string MakePage(const std::vector<Part>& parts, const std::string& title,
   if (!notes.empty()) body += "<div class=\"notes\">\n" + NotesToHtml(notes) + "</div>\n";
   for (const Part& part : parts) body += Body(part, targets);
   // 2. The meaning of the numbers and figures.
-  body += kOfGroups + std::string(EnvsOf(parts).size() < 2 ? "" : kOfAllEnvs) +
+  body += kOfGroups + std::string(body.find(kOverEnvs) == std::string::npos ? "" : kOfAllEnvs) +
           std::string(targets.empty() ? "" : kOfScores) + OfCurves();
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "

@@ -73,9 +73,12 @@ std::string HeatSection(const std::vector<Group>& groups, const FacetGrid* grid,
 
 // ---- All environments together (over_envs.cc)
 
+inline constexpr char kOverEnvs[] = "All environments together";  // its heading
+
 // What each column of the grid reaches over all environments, beside the first: interquartile
 // means, probabilities of improvement, performance profiles (results/over_tasks.h). "" unless the
-// rows are environments and at least two columns can be compared in at least two of them.
+// rows are environments and at least two columns can be compared in at least two of them, or if
+// there are more columns than styles.
 std::string OverEnvsSection(const std::vector<Group>& groups, const FacetGrid* grid,
                             Measure measure);
 

@@ -129,17 +129,6 @@ const std::shared_ptr<const Weights>& Simulator::NewestThatHasArrived() {
   return published_.front().weights;
 }
 
-// The weights for a grant of `version`, and forgets those of which no grant can be any more: with
-// a delay the version of an update is at most that much behind the newest.
-std::shared_ptr<const Weights> Simulator::WeightsForGrant(std::uint64_t version) {
-  const auto kept = static_cast<std::size_t>(config_.staleness.delay) + 1;
-  while (published_.size() > kept) published_.pop_front();
-  const std::uint64_t oldest = published_.front().weights->version;
-  CHECK(version >= oldest && version - oldest < published_.size(), "no weights of version {}",
-        version);
-  return published_[version - oldest].weights;
-}
-
 // ---- Events of the learner
 
 void Simulator::Arrive(std::uint32_t slot) {
@@ -176,6 +165,7 @@ void Simulator::DecideAll() {
 
 void Simulator::Publish(const std::shared_ptr<const Weights>& weights) {
   learner_.Publish(events_.now_ns());
+  if (config_.staleness.delayed()) published_.clear();  // each grant has brought its own
   published_.push_back({.at_ns = events_.now_ns(), .weights = weights});
   DecideAll();
   SendGrants();
@@ -194,7 +184,11 @@ void Simulator::SendGrants() {
   const std::int64_t now = events_.now_ns();
   for (const learner::Grant& grant : learner_.TakeGrants(now)) {
     Granted granted{grant};
-    if (config_.staleness.delayed()) granted.weights = WeightsForGrant(grant.version);
+    if (config_.staleness.delayed()) {
+      granted.weights = published_.back().weights;
+      CHECK(granted.weights->version == grant.version, "a grant of version {} left with version {}",
+            grant.version, granted.weights->version);
+    }
     events_.At(now + network_ns_, [this, granted] { OnGrant(granted); });
     AwaitDeadline(grant.number);
   }

@@ -132,7 +132,6 @@ class Simulator {
   void BeginUnroll(std::uint32_t slot);
   void EndUnroll(std::uint32_t slot);
   const std::shared_ptr<const Weights>& NewestThatHasArrived();
-  std::shared_ptr<const Weights> WeightsForGrant(std::uint64_t version);
   // Events of the learner.
   void Arrive(std::uint32_t slot);
   void BeginReceiving();

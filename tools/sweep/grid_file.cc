@@ -147,15 +147,16 @@ class Reader {
       return diagnostics_.Add(At(node.source()), "where is a list of sections: write [[where]]");
     }
     for (const toml::node& element : *list) {
-      const SourceLocation location = At(element.source());
-      const toml::node* set = element.as_table()->get("set");
       GridWhere where;
+      const std::string before = diagnostics_.Text();
       Keys("where", element, where.when);
-      if (set != nullptr) Keys("set", *set, where.set);
-      if (set == nullptr) {
-        diagnostics_.Add(location, "[[where]] sets nothing: write set.section.key = value");
-      } else if (element.as_table()->size() == 1) {
-        diagnostics_.Add(location,
+      if (const toml::node* set = element.as_table()->get("set")) Keys("set", *set, where.set);
+      const bool well = diagnostics_.Text() == before;
+      if (well && where.set.empty()) {
+        diagnostics_.Add(At(element.source()),
+                         "[[where]] sets nothing: write set.section.key = value");
+      } else if (well && where.when.empty()) {
+        diagnostics_.Add(At(element.source()),
                          "[[where]] has no condition: write a key of [grid] and its values, or put "
                          "settings for all points under [set]");
       }

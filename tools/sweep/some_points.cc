@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "core/config/config_toml.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "tools/sweep/grid.h"
@@ -39,13 +40,33 @@ bool Applies(const GridWhere& where, const GridPoint& point) {
   });
 }
 
+namespace {
+
+// Whether `text`, as in the file, as after --set or as in the name of a point, is `toml`.
+bool Means(const std::string& text, const std::string& toml) {
+  if (ValueName(text) == ValueName(toml) || TomlText(toml::value<std::string>(text)) == toml) {
+    return true;
+  }
+  try {
+    const toml::table one = ParseToml("it = " + text);
+    return one.size() == 1 && TomlText(*one.get("it")) == toml;
+  } catch (const toml::parse_error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
 void KeepOnly(Grid& grid, const std::vector<std::string>& only) {
-  // 1. Read the wanted values, by their names, and see that each exists.
+  // 1. Find the wanted values of each key.
   std::map<std::string, std::set<std::string>> wanted;
   for (const std::string& pair : only) {
     const std::size_t equals = pair.find('=');
     const std::string key = pair.substr(0, equals);
-    const std::string value = equals == std::string::npos ? "" : pair.substr(equals + 1);
+    if (equals == std::string::npos) {
+      throw UserError(fmt::format("--only {}: write KEY=VALUE", pair));
+    }
+    const std::string value = pair.substr(equals + 1);
     std::vector<std::string> keys, values;
     for (const GridPoint& point : grid.points) {
       for (const auto& [name, toml] : point.varied) {
@@ -57,17 +78,19 @@ void KeepOnly(Grid& grid, const std::vector<std::string>& only) {
       throw UserError(fmt::format("--only {}: the keys of this grid are {}{}", pair,
                                   fmt::join(keys, ", "), DidYouMean(key, keys)));
     }
-    if (std::ranges::count(values, ValueName(value), ValueName) == 0) {
+    const auto found =
+        std::ranges::find_if(values, [&](const std::string& toml) { return Means(value, toml); });
+    if (found == values.end()) {
       throw UserError(fmt::format("--only {}: the values of {} in this grid are {}", pair, key,
                                   fmt::join(values, ", ")));
     }
-    wanted[key].insert(ValueName(value));
+    wanted[key].insert(*found);
   }
   // 2. Leave the other points out.
   std::erase_if(grid.points, [&](const GridPoint& point) {
     return std::ranges::any_of(point.varied, [&](const auto& setting) {
       const auto values = wanted.find(setting.first);
-      return values != wanted.end() && !values->second.contains(ValueName(setting.second));
+      return values != wanted.end() && !values->second.contains(setting.second);
     });
   });
 }

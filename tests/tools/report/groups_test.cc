@@ -92,6 +92,9 @@ TEST(GroupsTest, FewKeysTellAllGroupsApart) {
         {"optimizer.lr", {"0.1", "0.1", "0.2", "0.2"}},
         {"updates.in_flight", {"1", "2", "1", "2"}}},
        {"staleness.bound", "optimizer.lr"}},
+      // A learning rate tuned for each bound follows from it.
+      {{{"optimizer.lr", {"0.4", "0.2", "0.1"}}, {"staleness.bound", {"0", "4", "8"}}},
+       {"staleness.bound"}},
   };
   for (const auto& [differences, told] : cases) {
     std::vector<std::string> keys;

@@ -263,6 +263,8 @@ TEST_F(ReportTest, TwoKeysMakeHeatMapsAndManyGroupsSmallFigures) {
   for (const char* bound : {"\"unbounded\"", "0", "4"}) write(bound);
   const std::string few = Page();
   EXPECT_THAT(few, AllOf(HasSubstr("<h2>env.name by staleness.bound</h2>"),
+                         HasSubstr("<h2>All environments together</h2>"),
+                         HasSubstr("<p>Over all environments, the interquartile mean"),
                          HasSubstr("final return, interquartile mean"),
                          Not(HasSubstr("class=\"multiples\""))));
   for (const char* bound : {"8", "16"}) write(bound);
@@ -280,10 +282,11 @@ TEST_F(ReportTest, PartsHaveGroupsOfTheirOwn) {
   WriteRun(dir_, "a/one", {.bound = "0"});
   WriteRun(dir_, "a/two", {.bound = "4"});
   WriteRun(dir_, "b/one", {.bound = "8", .env = "minatar/breakout"});
-  EXPECT_THAT(Page({"a", "b/", "--parts"}),
-              AllOf(HasSubstr("<h1>catch, minatar/breakout</h1>"),
-                    HasSubstr("<h1 class=\"part\">a</h1>"), HasSubstr("2 runs in 2 groups"),
-                    HasSubstr("<h1 class=\"part\">b</h1>"), HasSubstr("1 run in 1 group")));
+  EXPECT_THAT(
+      Page({"a", "b/", "--parts"}),
+      AllOf(HasSubstr("<h1>catch, minatar/breakout</h1>"), HasSubstr("<h1 class=\"part\">a</h1>"),
+            HasSubstr("2 runs in 2 groups"), HasSubstr("<h1 class=\"part\">b</h1>"),
+            HasSubstr("1 run in 1 group"), Not(HasSubstr("Over all environments"))));
 }
 
 TEST_F(ReportTest, TitleAndNotesAreText) {

@@ -1,6 +1,9 @@
 // The closed form of mean staleness, beside simulated fleets.
 #include "tools/simulate/expected_staleness.h"
 
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
 #include "tests/tools/simulate/small_fleet.h"
 
 namespace starling::simulate {
@@ -43,21 +46,21 @@ TEST(ExpectedStaleness, ADelayIsKnownAndABoundIsNot) {
 struct Fleet {
   const char* name;
   std::vector<std::string> settings;
+  double tolerance = 0.02;
 };
 
 class NineFleets : public testing::TestWithParam<Fleet> {};
 
 // Of the first updates gradients are fresher, so there are many.
-TEST_P(NineFleets, IsMeasuredWithinATenth) {
+TEST_P(NineFleets, IsAsTheyAreSimulated) {
   std::vector<std::string> settings = GetParam().settings;
   settings.insert(settings.end(), {"simulate.compute_spread=0.3", "simulate.refresh_ms=0.5"});
   const SmallFleet fleet(6'000, settings);
   const double measured = fleet.counters().staleness.mean();
   const double expected = ExpectedStaleness(fleet.config).value();
-  EXPECT_NEAR(measured, expected, 0.1 * expected);
+  EXPECT_NEAR(measured, expected, GetParam().tolerance * expected);
   RecordProperty("measured", fmt::format("{:.2f}", measured));
   RecordProperty("expected", fmt::format("{:.2f}", expected));
-  std::printf("%s: expected %.2f, measured %.2f\n", GetParam().name, expected, measured);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -75,19 +78,23 @@ INSTANTIATE_TEST_SUITE_P(
                "simulate.receive_ms=0.1", "simulate.apply_ms=0.1"}},
         Fleet{"TwoGrantsFarAway",
               {"actors.count=8", "updates.in_flight=2", "simulate.network_ms=3",
-               "simulate.receive_ms=0.2", "simulate.apply_ms=0.3"}},
+               "simulate.receive_ms=0.2", "simulate.apply_ms=0.3"},
+              0.1},
         Fleet{"TwoGrantsAndAWayThatIsTooLong",
               {"actors.count=8", "updates.in_flight=2", "simulate.network_ms=20",
                "simulate.apply_ms=0.3"}},
         Fleet{"FourGrantsAndStragglers",
               {"actors.count=16", "updates.in_flight=4", "simulate.network_ms=2",
-               "simulate.stragglers=4", "simulate.straggler_factor=5", "simulate.apply_ms=0.4"}},
+               "simulate.stragglers=4", "simulate.straggler_factor=5", "simulate.apply_ms=0.4"},
+              0.1},
         Fleet{"FourGrantsFourInAnUpdate",
               {"actors.count=32", "updates.in_flight=4", "updates.gradients=4",
-               "simulate.network_ms=2", "simulate.apply_ms=0.5", "simulate.merge_ms=0.1"}},
+               "simulate.network_ms=2", "simulate.apply_ms=0.5", "simulate.merge_ms=0.1"},
+              0.1},
         Fleet{"FourGrantsAndABusyLearner",
               {"actors.count=32", "updates.in_flight=4", "simulate.receive_ms=0.5",
-               "simulate.apply_ms=0.2"}}),
+               "simulate.apply_ms=0.2"},
+              0.1}),
     [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace

@@ -58,6 +58,8 @@ TEST_F(WhereTest, MistakesAreLocated) {
       {"[where]\nenv.name = \"catch\"\n", {"mine.toml:8:1: where is a list of sections"}},
       {"[[where]]\nenv.name = \"catch\"\n", {"mine.toml:8:1: [[where]] sets nothing"}},
       {"[[where]]\nset.loss.gamma = 0.5\n", {"mine.toml:8:1: [[where]] has no condition"}},
+      {"[[where]]\nset.loss.gamma = 0.5\n[where.env]\n", {"mine.toml:8:1: [[where]] has no cond"}},
+      {"[[where]]\nenv.name = \"catch\"\n[where.set]\n", {"8:1: [[where]] sets nothing"}},
       {"[[where]]\nloss.gamma = 0.5\nset.optimizer.lr = 1\n",
        {"mine.toml:9:6: loss.gamma is no key of [grid]"}},
       {"[[where]]\nstaleness.bound = [4, 5]\nset.optimizer.lr = 1\n",
@@ -102,6 +104,20 @@ TEST_F(WhereTest, OnlySomePoints) {
               ElementsAre("name=catch,bound=0", "name=catch,bound=unbounded"));
 }
 
+TEST_F(WhereTest, OnlyValuesInAnyOfTheirSpellings) {
+  const Grid grid = Read(
+      "config = \"catch.toml\"\n[set]\nnet.kind = \"mlp\"\n"
+      "[grid]\noptimizer.lr = [1e-3, 2e-3]\nnet.hidden = [[64, 64], [3]]\n");
+  for (const char* rate : {"1e-3", "0.001", "1.0E-3"}) {
+    EXPECT_THAT(NamesOf(grid, {std::string("optimizer.lr=") + rate}),
+                ElementsAre("lr=0.001,hidden=64-64", "lr=0.001,hidden=3"))
+        << rate;
+  }
+  for (const char* hidden : {"[64,64]", "[64, 64]", "64-64"}) {
+    EXPECT_EQ(NamesOf(grid, {std::string("net.hidden=") + hidden}).size(), 2u) << hidden;
+  }
+}
+
 TEST_F(WhereTest, OnlyWhatTheGridHas) {
   const Grid grid = Read(kTwoByTwo);
   const auto refusal = [&](const char* only) { return ErrorOf([&] { NamesOf(grid, {only}); }); };
@@ -111,8 +127,8 @@ TEST_F(WhereTest, OnlyWhatTheGridHas) {
   EXPECT_EQ(refusal("staleness.bound=5"),
             "--only staleness.bound=5: the values of staleness.bound in this grid are 0, 4, "
             "\"unbounded\"");
-  EXPECT_THAT(refusal("staleness.bound"), HasSubstr("the values of staleness.bound"));
-  EXPECT_THAT(refusal(""), HasSubstr("the keys of this grid are"));
+  EXPECT_EQ(refusal("staleness.bound"), "--only staleness.bound: write KEY=VALUE");
+  EXPECT_THAT(refusal("=4"), HasSubstr("the keys of this grid are"));
 }
 
 }  // namespace
