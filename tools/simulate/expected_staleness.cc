@@ -1,22 +1,35 @@
 #include "tools/simulate/expected_staleness.h"
 
 #include <algorithm>
-#include <limits>
+#include <array>
 
 namespace starling::simulate {
 namespace {
 
-// Waiting and service of a queue that takes `service` ms a customer, `rate` of which come in a ms.
-double InQueue(double service, double rate) {
+// Waiting in a queue that takes `service` ms a customer, `rate` of which come in a ms. REQUIRES: it
+// has time for all.
+double Waiting(double service, double rate) {
   const double busy = service * rate;
-  if (busy >= 1) return std::numeric_limits<double>::infinity();
-  return service + service * busy / (2 * (1 - busy));
+  return service * busy / (2 * (1 - busy));
 }
 
-// Milliseconds that an unroll and its gradient take, slowed down by `factor`.
-double ComputeMs(const Config& config, double factor) {
-  const double paced = static_cast<double>(config.actors.unroll) * config.env.step_ms;
-  return factor * (config.simulate.compute_ms + paced) + config.simulate.refresh_ms;
+// Actors of equal speed.
+struct Kind {
+  double number = 0, compute = 0;  // ms of an unroll and its gradient
+
+  // Gradients of each in a ms, with `grants` that are `on_the_way` ms each.
+  double Rate(double grants, double on_the_way) const {
+    return std::min(1 / compute, grants / (compute + on_the_way));
+  }
+};
+
+std::array<Kind, 2> KindsOf(const Config& config) {
+  const SimulateConfig& times = config.simulate;
+  const auto slow = static_cast<double>(std::min(times.stragglers, config.actors.count));
+  const double unroll =
+      times.compute_ms + static_cast<double>(config.actors.unroll) * config.env.step_ms;
+  return {Kind{static_cast<double>(config.actors.count) - slow, unroll + times.refresh_ms},
+          Kind{slow, times.straggler_factor * unroll + times.refresh_ms}};
 }
 
 }  // namespace
@@ -25,22 +38,31 @@ std::optional<double> ExpectedStaleness(const Config& config) {
   const SimulateConfig& times = config.simulate;
   if (config.staleness.delayed()) return static_cast<double>(config.staleness.delay);
   if (config.staleness.bound != kUnbounded || config.gradients_per_unroll() > 1) return {};
-  // 1. Where grants run out.
-  const auto actors = static_cast<double>(config.actors.count);
+  // 1. Where all grants are spent.
   const auto grants = static_cast<double>(config.updates.in_flight);
   const auto taken = static_cast<double>(config.updates.gradients);  // by an update
-  const double all_spent = actors * grants / taken - 1;
-  if (config.updates.in_flight == 1) return std::max(all_spent, 0.0);
-  // 2. Where every actor always computes: gradients in a millisecond.
-  const auto slow = static_cast<double>(times.stragglers);
-  const double rate = (actors - slow) / ComputeMs(config, 1) +
-                      (slow == 0 ? 0 : slow / ComputeMs(config, times.straggler_factor));
-  // 3. The way of a gradient and of the next weights.
+  const double all_spent = static_cast<double>(config.actors.count) * grants / taken - 1;
+  if (grants == 1) return std::max(all_spent, 0.0);
+  // 2. The rate, and the time on the way: each depends on the other.
+  const std::array<Kind, 2> kinds = KindsOf(config);
   const double push = times.network_ms * (1 + times.delayed_share * (times.delayed_factor - 1));
   const double apply = times.apply_ms + (taken - 1) * times.merge_ms;
-  const double on_the_way =
-      push + times.network_ms + InQueue(times.receive_ms, rate) + InQueue(apply, rate / taken);
-  return std::max(std::min(all_spent, (actors + rate * on_the_way) / taken), 0.0);
+  const double alone = push + times.receive_ms + apply + times.network_ms;
+  double rate = 0, on_the_way = alone;
+  for (int round = 0; round < 20; ++round) {
+    rate = 0;
+    for (const Kind& kind : kinds) rate += kind.number * kind.Rate(grants, on_the_way);
+    if (rate * times.receive_ms >= 1 || rate / taken * apply >= 1) return std::max(all_spent, 0.0);
+    on_the_way = alone + Waiting(times.receive_ms, rate) + Waiting(apply, rate / taken);
+  }
+  // 3. The mean over the gradients of all kinds.
+  double sum = 0;
+  for (const Kind& kind : kinds) {
+    const double own = kind.Rate(grants, on_the_way), updates = rate / taken;
+    sum += kind.number * own *
+           std::min(updates * (kind.compute + on_the_way), updates * grants / own - 1);
+  }
+  return std::max(sum / rate, 0.0);
 }
 
 }  // namespace starling::simulate

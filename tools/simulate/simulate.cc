@@ -54,7 +54,8 @@ Plan MakePlan(const SimulateOptions& options) {
   SettleSimulation(config);
   if (const auto expected = ExpectedStaleness(config); expected && !config.staleness.delayed()) {
     plan.said.push_back(fmt::format(
-        "by the times of [simulate], gradients will be {:.1f} updates old on average", *expected));
+        "by the times of [simulate], gradients will be about {:.1f} updates old on average",
+        *expected));
   }
   const bool named = options.run_dir || !source.Where("run.dir").empty();
   plan.run_dir = results::CreateRunDir(options.run_dir.value_or(config.run.dir), !named);

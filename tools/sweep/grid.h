@@ -66,7 +66,7 @@ struct GridFile {
   Grid plan;  // without points; `config` as written, "" if it is not given
   SourceLocation config_location;
   std::vector<GridKey> set, grid;  // of [set], with one value each; of [grid], in the file's order
-  std::vector<GridWhere> wheres;   // in the file's order: later ones precede earlier ones
+  std::vector<GridWhere> wheres;   // in the file's order: later ones override earlier ones
 };
 
 // Reads `path` without checking whether the values suit their keys. Throws UserError if the file

@@ -12,6 +12,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// The 95 % interval of the interquartile mean, as in a report; "-" for a single run.
+std::string IntervalText(const std::vector<double>& scores) {
+  constexpr std::size_t kDraws = 10'000;
+  if (scores.size() < 2) return "-";
+  const auto [low, high] = results::Bootstrap(scores.size(), kDraws, 0).OfInterquartileMean(scores);
+  return fmt::format("{} to {}", results::Decimals(low), results::Decimals(high));
+}
+
 Json OrNull(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
 Json JsonOf(const RunOutcome& run) {
@@ -59,16 +67,17 @@ std::optional<double> RunOutcome::Score(bool evaluated) const {
 }
 
 PointNumbers NumbersOf(const PointOutcome& point, bool evaluated) {
-  std::vector<double> scores, rates;
+  std::vector<double> rates;
   PointNumbers numbers;
   for (const RunOutcome& run : point.runs) {
     if (run.state != results::RunState::kFinished) continue;
     ++numbers.finished;
     if (run.summary) rates.push_back(run.summary->steps_per_second);
-    if (const std::optional<double> score = run.Score(evaluated)) scores.push_back(*score);
+    if (const std::optional<double> score = run.Score(evaluated)) {
+      numbers.scores.push_back(*score);
+    }
   }
-  numbers.scored = scores.size();
-  if (!scores.empty()) numbers.returns = results::SpreadOf(scores);
+  if (!numbers.scores.empty()) numbers.returns = results::SpreadOf(numbers.scores);
   if (!rates.empty()) numbers.steps_per_second = results::Mean(rates);
   return numbers;
 }
@@ -94,20 +103,20 @@ std::string SweepTable(const Grid& grid, const std::vector<PointOutcome>& points
   const bool evaluated = grid.eval.episodes > 0;
   std::size_t width = 5;
   for (const PointOutcome& point : points) width = std::max(width, point.name.size());
-  constexpr std::string_view kRow = "{:<{}}  {:>8}  {:>9}  {:>9}  {:>9}  {:>9}\n";
-  std::string table =
-      fmt::format(kRow, "point", width, "seeds", "mean", "median", "iq mean", "steps/s");
+  constexpr std::string_view kRow = "{:<{}}  {:>8}  {:>9}  {:>9}  {:>9}  {:>16}  {:>9}\n";
+  std::string table = fmt::format(kRow, "point", width, "seeds", "mean", "median", "iq mean",
+                                  "95 % interval", "steps/s");
   // 2. One row per point.
   for (const PointOutcome& point : points) {
-    const auto [finished, scored, returns, rate] = NumbersOf(point, evaluated);
-    const std::string seeds = scored == point.runs.size()
-                                  ? fmt::format("{}", scored)
-                                  : fmt::format("{} of {}", scored, point.runs.size());
+    const auto [finished, scores, returns, rate] = NumbersOf(point, evaluated);
+    const std::string seeds = scores.size() == point.runs.size()
+                                  ? fmt::format("{}", scores.size())
+                                  : fmt::format("{} of {}", scores.size(), point.runs.size());
     table += fmt::format(kRow, point.name, width, seeds,
                          returns ? results::Decimals(returns->mean) : "-",
                          returns ? results::Decimals(returns->median) : "-",
                          returns ? results::Decimals(returns->interquartile_mean) : "-",
-                         rate ? Rounded(*rate) : "-");
+                         IntervalText(scores), rate ? Rounded(*rate) : "-");
   }
   // 3. The kind of return, below the table.
   table += evaluated ? fmt::format("Returns of the final weights, {} episodes a run{}.\n",

@@ -74,8 +74,8 @@ struct PointOutcome {
 // Statistics over the finished runs of a point.
 struct PointNumbers {
   std::size_t finished = 0;
-  std::size_t scored = 0;  // finished runs with a return; `returns` is over these
-  std::optional<results::Spread> returns{};
+  std::vector<double> scores{};              // the returns of the runs that have one
+  std::optional<results::Spread> returns{};  // of the scores
   std::optional<double> steps_per_second{};  // mean
 };
 PointNumbers NumbersOf(const PointOutcome& point, bool evaluated);
@@ -86,8 +86,8 @@ PointNumbers NumbersOf(const PointOutcome& point, bool evaluated);
 // {"mean", "max"}, "evaluation": {"mean_return", "std", "episodes"}}]}]}. Unknown values are null.
 std::string SweepJson(const Grid& grid, const std::vector<PointOutcome>& points);
 
-// One line per point: number of seeds with a return; their mean, median and interquartile mean;
-// steps per second.
+// One line per point: number of seeds with a return; their mean, median and interquartile mean with
+// its 95 % interval; steps per second.
 std::string SweepTable(const Grid& grid, const std::vector<PointOutcome>& points);
 
 // ---- The next task of a run, by the contents of its directory

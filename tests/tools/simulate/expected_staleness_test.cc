@@ -38,6 +38,17 @@ TEST(ExpectedStaleness, WithManyGrantsEveryActorAlwaysComputes) {
   EXPECT_EQ(ExpectedStaleness(FleetWith(far)), 4 * 8 - 1);
 }
 
+// Two actors always compute, 0.1 gradients a ms each; the other two, five times slower, 0.02. The
+// way takes 2 ms: 0.24 (10 + 2) and 0.24 (50 + 2) updates, for five gradients of the first kind and
+// one of the second.
+TEST(ExpectedStaleness, EachKindOfActorsByItself) {
+  const std::vector<std::string> unequal = {"actors.count=4", "updates.in_flight=4",
+                                            "simulate.stragglers=2", "simulate.straggler_factor=5",
+                                            "simulate.network_ms=1"};
+  EXPECT_NEAR(ExpectedStaleness(FleetWith(unequal)).value(), 0.24 * (5.0 / 6 * 12 + 1.0 / 6 * 52),
+              1e-9);
+}
+
 TEST(ExpectedStaleness, ADelayIsKnownAndABoundIsNot) {
   EXPECT_EQ(ExpectedStaleness(FleetWith({"staleness.delay=3", "actors.count=8"})), 3);
   EXPECT_EQ(ExpectedStaleness(FleetWith({"staleness.bound=3", "actors.count=8"})), std::nullopt);
@@ -66,10 +77,9 @@ TEST_P(NineFleets, IsAsTheyAreSimulated) {
 INSTANTIATE_TEST_SUITE_P(
     Some, NineFleets,
     testing::Values(
-        Fleet{"OneGrantEach", {"actors.count=16", "updates.in_flight=1", "simulate.network_ms=2"}},
         Fleet{"OneGrantEachAndStragglers",
-              {"actors.count=16", "updates.in_flight=1", "simulate.stragglers=4",
-               "simulate.straggler_factor=5", "simulate.apply_ms=0.2"}},
+              {"actors.count=16", "updates.in_flight=1", "simulate.network_ms=2",
+               "simulate.stragglers=4", "simulate.straggler_factor=5"}},
         Fleet{"OneGrantEachFourInAnUpdate",
               {"actors.count=16", "updates.in_flight=1", "updates.gradients=4",
                "simulate.network_ms=1", "simulate.apply_ms=0.2"}},
@@ -86,6 +96,10 @@ INSTANTIATE_TEST_SUITE_P(
         Fleet{"FourGrantsAndStragglers",
               {"actors.count=16", "updates.in_flight=4", "simulate.network_ms=2",
                "simulate.stragglers=4", "simulate.straggler_factor=5", "simulate.apply_ms=0.4"},
+              0.1},
+        Fleet{"TwoGrantsThatOnlyTheFastRunOutOf",
+              {"actors.count=8", "updates.in_flight=2", "simulate.network_ms=8",
+               "simulate.stragglers=4", "simulate.straggler_factor=20", "simulate.apply_ms=0.1"},
               0.1},
         Fleet{"FourGrantsFourInAnUpdate",
               {"actors.count=32", "updates.in_flight=4", "updates.gradients=4",

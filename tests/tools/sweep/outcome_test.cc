@@ -65,12 +65,12 @@ TEST(OutcomeTest, WithoutARunThatIsDoneNothingIsKnown) {
 }
 
 TEST(OutcomeTest, Table) {
-  PointOutcome open{"bound=unbounded", {{"staleness.bound", "\"unbounded\""}}, {}};
+  PointOutcome open{"bound=16", {{"staleness.bound", "16"}}, {}};
   open.runs = {{.seed = 1, .dir = "x"}};
   EXPECT_EQ(SweepTable(SomeGrid(10), {Point(), open}),
-            "point               seeds       mean     median    iq mean    steps/s\n"
-            "bound=4            4 of 5       7.00       3.00       3.00         65\n"
-            "bound=unbounded    0 of 1          -          -          -          -\n"
+            "point        seeds       mean     median    iq mean     95 % interval    steps/s\n"
+            "bound=4     4 of 5       7.00       3.00       3.00     1.00 to 21.00         65\n"
+            "bound=16    0 of 1          -          -          -                 -          -\n"
             "Returns of the final weights, 10 episodes a run.\n");
   EXPECT_THAT(SweepTable(SomeGrid(0), {Point()}), HasSubstr("last 100 training episodes"));
   PointOutcome silent = Point();

@@ -14,9 +14,9 @@ TEST_F(SweepTest, EveryPointWithEverySeedAndThenNothingMore) {
   const Finished first = Sweep();
   EXPECT_EQ(first.status, kExitDone) << first.err;
   const std::string table =
-      "point       seeds       mean     median    iq mean    steps/s\n"
-      "bound=0         2       1.50       1.50       1.50        400\n"
-      "bound=4         2       1.50       1.50       1.50        400\n"
+      "point       seeds       mean     median    iq mean     95 % interval    steps/s\n"
+      "bound=0         2       1.50       1.50       1.50      1.50 to 1.50        400\n"
+      "bound=4         2       1.50       1.50       1.50      1.50 to 1.50        400\n"
       "Returns of the last 100 training episodes of each run.\n";
   EXPECT_EQ(first.out, table);
   EXPECT_THAT(first.err, AllOf(HasSubstr("sweep in sweeps/bounds: 4 runs (2 points, 2 seeds), 3 at "
