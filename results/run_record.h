@@ -51,7 +51,8 @@ struct LoadedRun {
   std::string error{};                    // why it failed; "" if it did not
   std::optional<FinalEval> final_eval{};  // of the final weights only
   bool simulated = false;                 // its seconds are virtual
-  bool repeated = false;  // another finished run has the same configuration and seed
+  bool repeated = false;              // another finished run has the same configuration and seed
+  std::vector<std::string> varied{};  // keys that its sweep varies; empty if it is of none
 
   bool finished() const { return state == RunState::kFinished; }
   // Whether it enters the numbers of its group.

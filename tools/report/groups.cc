@@ -24,15 +24,16 @@ results::FlatConfig Distinguishing(const results::LoadedRun& run) {
   return config;
 }
 
-int Rank(const std::string& key) {
-  if (key == "env.name") return 0;
-  if (key == kSimulated) return 1;
+int Rank(const KeyDifference& key) {
+  if (key.key == "env.name") return 0;
+  if (key.key == kSimulated) return 1;
+  if (key.varied) return 2;
   // Rates are tuned for what else is varied, and "auto" makes updates.* follow from the others.
-  if (key.starts_with("optimizer.")) return 3;
+  if (key.key.starts_with("optimizer.")) return 4;
   for (const char* section : {"updates.", "checkpoint.", "learner.", "run."}) {
-    if (key.starts_with(section)) return 4;
+    if (key.key.starts_with(section)) return 5;
   }
-  return 2;
+  return 3;
 }
 
 // Returns the number of groups that `keys` distinguish.
@@ -176,6 +177,9 @@ std::vector<KeyDifference> Differences(const std::vector<Group>& groups) {
   for (const std::string& key : keys) {
     KeyDifference difference{key, {}};
     for (const Group& group : groups) {
+      for (const results::LoadedRun* run : group.runs) {
+        difference.varied |= std::ranges::count(run->varied, key) > 0;
+      }
       const auto found = group.config.find(key);
       difference.values.push_back(found == group.config.end() ? "" : found->second);
     }
@@ -194,7 +198,7 @@ std::vector<KeyDifference> TellingKeys(const std::vector<KeyDifference>& differe
       std::vector<KeyDifference> keys = chosen;
       keys.push_back(key);
       const std::size_t classes = Classes(keys, groups);
-      return std::tuple(classes > now, -Rank(key.key), classes);
+      return std::tuple(classes > now, -Rank(key), classes);
     };
     const auto best = std::ranges::max_element(left, {}, worth);  // the first of equals
     chosen.push_back(*best);

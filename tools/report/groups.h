@@ -52,12 +52,13 @@ const Group* GroupOf(const results::LoadedRun& run, const std::vector<Group>& gr
 struct KeyDifference {
   std::string key;
   std::vector<std::string> values;
+  bool varied = false;  // by a sweep: others may follow from it
 };
 std::vector<KeyDifference> Differences(const std::vector<Group>& groups);
 
 // Chooses a few keys that together distinguish all groups, greedily: first the environment, then
-// "simulated", last the keys whose "auto" follows from others; among equals the key that splits
-// most.
+// "simulated", then what a sweep varies, last rates, which are tuned, and keys whose "auto" follows
+// from others; among equals the key that splits most.
 std::vector<KeyDifference> TellingKeys(const std::vector<KeyDifference>& differences,
                                        std::size_t groups);
 

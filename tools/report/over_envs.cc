@@ -166,16 +166,28 @@ std::string Profiles(const Table& table, const FacetGrid& grid) {
                 DrawPlot(plot) + "<ul class=\"legend\">\n" + legend + "</ul>\n");
 }
 
+std::string NotCompared(const std::string& why) {
+  return fmt::format("<p class=\"notice\">Environments are not compared together: {}.</p>\n",
+                     HtmlEscaped(why));
+}
+
 }  // namespace
 
 std::string OverEnvsSection(const std::vector<Group>& groups, const FacetGrid* grid,
                             Measure measure) {
   // 1. Take what can be compared.
-  if (grid == nullptr || !grid->rows_are_envs() || grid->columns.size() > monitor::kStyles) {
-    return "";
+  if (grid == nullptr || !grid->rows_are_envs()) return "";
+  if (grid->columns.size() > monitor::kStyles) {
+    return NotCompared(fmt::format("{} groups an environment are more than {}",
+                                   grid->columns.size(), monitor::kStyles));
   }
   const Table table = TableOf(groups, *grid, measure);
-  if (table.envs.size() < 2 || table.columns.size() < 2) return "";
+  if (table.envs.size() < 2 || table.columns.size() < 2) {
+    return NotCompared(
+        fmt::format("it needs two environments with a positive return of {}, and "
+                    "another group in both",
+                    grid->column_names.front()));
+  }
   std::vector<Estimate> means;
   for (const Column& column : table.columns) {
     means.push_back(results::InterquartileMeanOver(column.scores));

@@ -53,12 +53,16 @@ std::vector<FoundRun> RunsOfSweepJson(const fs::path& dir) {
   try {
     const auto sweep = nlohmann::json::parse(ReadRegularFile(dir / "sweep.json"));
     for (const auto& point : sweep.at("points")) {
+      std::vector<std::string> varied;
+      const auto settings = point.value("settings", nlohmann::json::object());
+      for (const auto& [key, value] : settings.items()) varied.push_back(key);
       for (const auto& run : point.at("runs")) {
         const fs::path place = dir / run.at("dir").get<std::string>();
         const auto& error = run.at("error");
         found.push_back(
             {place, IsRun(place), error.is_null() ? "" : error.get<std::string>(),
-             at_work && run.value("state", "") == results::NameOf(results::RunState::kRunning)});
+             at_work && run.value("state", "") == results::NameOf(results::RunState::kRunning),
+             varied});
       }
     }
   } catch (const std::system_error&) {
@@ -81,6 +85,7 @@ std::string Mistake(const fs::path& dir) {
 results::LoadedRun Load(const FoundRun& found) {
   results::LoadedRun run =
       found.begun ? results::LoadRun(found.dir) : results::LoadedRun{.dir = found.dir};
+  run.varied = found.varied;
   if (found.begun && found.running && !run.finished()) run.state = results::RunState::kRunning;
   if (found.error.empty()) return run;
   const bool ended = !found.begun || run.state == results::RunState::kUnfinished;

@@ -27,9 +27,10 @@ int RunReport(const ReportOptions& options);
 
 struct FoundRun {
   std::filesystem::path dir;
-  bool begun = true;     // false: planned by a sweep
-  std::string error{};   // last error line of a failed run of a sweep
-  bool running = false;  // in a sweep that is running
+  bool begun = true;                  // false: planned by a sweep
+  std::string error{};                // last error line of a failed run of a sweep
+  bool running = false;               // in a sweep that is running
+  std::vector<std::string> varied{};  // keys that its sweep varies
 };
 
 // Each of `given` is the directory of a run or of a sweep, or contains runs at most two levels

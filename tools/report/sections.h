@@ -76,9 +76,9 @@ std::string HeatSection(const std::vector<Group>& groups, const FacetGrid* grid,
 inline constexpr char kOverEnvs[] = "All environments together";  // its heading
 
 // What each column of the grid reaches over all environments, beside the first: interquartile
-// means, probabilities of improvement, performance profiles (results/over_tasks.h). "" unless the
-// rows are environments and at least two columns can be compared in at least two of them, or if
-// there are more columns than styles.
+// means, probabilities of improvement, performance profiles (results/over_tasks.h). A sentence if
+// fewer than two columns can be compared in two environments, or if there are more columns than
+// styles; "" unless the rows are environments.
 std::string OverEnvsSection(const std::vector<Group>& groups, const FacetGrid* grid,
                             Measure measure);
 

@@ -28,8 +28,13 @@ std::array<Kind, 2> KindsOf(const Config& config) {
   const auto slow = static_cast<double>(std::min(times.stragglers, config.actors.count));
   const double unroll =
       times.compute_ms + static_cast<double>(config.actors.unroll) * config.env.step_ms;
-  return {Kind{static_cast<double>(config.actors.count) - slow, unroll + times.refresh_ms},
-          Kind{slow, times.straggler_factor * unroll + times.refresh_ms}};
+  std::array kinds = {
+      Kind{static_cast<double>(config.actors.count) - slow, unroll + times.refresh_ms},
+      Kind{slow, times.straggler_factor * unroll + times.refresh_ms}};
+  for (Kind& kind : kinds) {
+    if (kind.compute > config.staleness.deadline_s * 1e3) kind.number = 0;  // always too late
+  }
+  return kinds;
 }
 
 }  // namespace
@@ -41,10 +46,10 @@ std::optional<double> ExpectedStaleness(const Config& config) {
   // 1. Where all grants are spent.
   const auto grants = static_cast<double>(config.updates.in_flight);
   const auto taken = static_cast<double>(config.updates.gradients);  // by an update
-  const double all_spent = static_cast<double>(config.actors.count) * grants / taken - 1;
+  const std::array<Kind, 2> kinds = KindsOf(config);
+  const double all_spent = (kinds[0].number + kinds[1].number) * grants / taken - 1;
   if (grants == 1) return std::max(all_spent, 0.0);
   // 2. The rate, and the time on the way: each depends on the other.
-  const std::array<Kind, 2> kinds = KindsOf(config);
   const double push = times.network_ms * (1 + times.delayed_share * (times.delayed_factor - 1));
   const double apply = times.apply_ms + (taken - 1) * times.merge_ms;
   const double alone = push + times.receive_ms + apply + times.network_ms;
@@ -62,7 +67,7 @@ std::optional<double> ExpectedStaleness(const Config& config) {
     sum += kind.number * own *
            std::min(updates * (kind.compute + on_the_way), updates * grants / own - 1);
   }
-  return std::max(sum / rate, 0.0);
+  return rate > 0 ? std::max(sum / rate, 0.0) : 0;
 }
 
 }  // namespace starling::simulate

@@ -222,10 +222,14 @@ class Reader {
     out.push_back(std::move(key));
   }
 
-  // Refuses keys of [simulate] in the grid if the runs are trained.
+  // Refuses keys of [simulate] that differ between points if the runs are trained.
   void VariedInVain() {
     if (file_.plan.simulate) return;
-    for (const GridKey& key : file_.grid) {
+    std::vector<GridKey> all = file_.grid;
+    for (const GridWhere& where : file_.wheres) {
+      all.insert(all.end(), where.set.begin(), where.set.end());
+    }
+    for (const GridKey& key : all) {
       if (!key.name.starts_with("simulate.")) continue;
       diagnostics_.Add(key.location,
                        fmt::format("{} varies, and training reads none of it: to simulate the "

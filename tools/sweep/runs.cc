@@ -179,7 +179,7 @@ void CheckItIsOurs(const fs::path& run_dir, const Config& config, bool simulate)
   const std::string difference = Difference(*there, config);
   if (difference.empty()) return;
   refuse("was trained with another configuration: " + difference,
-         "write what is there under [set] to go on with it");
+         "write what is there under [set] or [[where]] to go on with it");
 }
 
 std::string Run::name() const { return fmt::format("{} seed {}", point.name, outcome.seed); }

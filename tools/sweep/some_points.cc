@@ -24,8 +24,11 @@ void CheckConditions(const GridFile& file, Diagnostics& diagnostics) {
       }
       for (const GridValue& value : key.values) {
         if (std::ranges::count(varied->values, value.toml, &GridValue::toml) > 0) continue;
-        diagnostics.Add(value.location,
-                        fmt::format("{} = {} is no value of [grid]", key.name, value.toml));
+        const bool lists = varied->values.front().toml.starts_with('[');
+        diagnostics.Add(
+            value.location,
+            fmt::format("{} = {} is no value of [grid]{}", key.name, value.toml,
+                        lists ? "; values that are lists are written [[64], [128]]" : ""));
       }
     }
   }

@@ -80,7 +80,15 @@ TEST_F(OverEnvsTest, OneEnvironmentIsNotAll) {
   EXPECT_EQ(Section(), "");
   Add("\"lost\"", "0", {0});
   Add("\"lost\"", "4", {1});
-  EXPECT_EQ(Section(), "");
+  EXPECT_THAT(Section(), HasSubstr("not compared together: it needs two environments with a "
+                                   "positive return of delay = 0"));
+}
+
+TEST_F(OverEnvsTest, MoreGroupsThanStylesOfLines) {
+  for (int delay = 0; delay < 25; ++delay) {
+    for (const char* env : {"\"a\"", "\"b\""}) Add(env, std::to_string(delay).c_str(), {1});
+  }
+  EXPECT_THAT(Section(), HasSubstr("25 groups an environment are more than 24"));
 }
 
 }  // namespace

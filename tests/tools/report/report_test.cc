@@ -221,6 +221,23 @@ TEST_F(ReportTest, OfASweepThatIsAtWork) {
   EXPECT_THAT(Page({"s"}), HasSubstr("finished: 1 unfinished."));
 }
 
+// Tuned for each bound: what a sweep sets besides is no name of a group.
+TEST_F(ReportTest, GroupsAreNamedByWhatTheirSweepVaries) {
+  std::string points;
+  for (const char* bound : {"0", "4"}) {
+    const std::string dir = fmt::format("b{}", bound);
+    WriteRun(dir_, "s/" + dir, {.bound = bound});
+    const std::string config = dir_.Read("s/" + dir + "/config.toml");
+    dir_.Write("s/" + dir + "/config.toml", config + fmt::format("\n[extra]\nearly = {}\n", bound));
+    points += fmt::format(R"({}{{"settings": {{"staleness.bound": "{}"}}, "runs": [
+      {{"dir": "{}", "error": null, "state": "finished"}}]}})",
+                          points.empty() ? "" : ", ", bound, dir);
+  }
+  EXPECT_THAT(Page({"s"}), HasSubstr("early = 4")) << "the first in the alphabet";
+  dir_.Write("s/sweep.json", "{\"points\": [" + points + "]}");
+  EXPECT_THAT(Page({"s"}), AllOf(HasSubstr("bound = 4"), Not(HasSubstr("early = 4"))));
+}
+
 TEST_F(ReportTest, OfASweepWithWhatIsStillToCome) {
   WriteRun(dir_, "s/bound=4/seed-1", {});
   dir_.Write("s/sweep.json", R"({"points": [{"runs": [

@@ -49,6 +49,13 @@ TEST(ExpectedStaleness, EachKindOfActorsByItself) {
               1e-9);
 }
 
+TEST(ExpectedStaleness, WhoIsAlwaysTooLateDoesNotCount) {
+  EXPECT_EQ(
+      ExpectedStaleness(FleetWith({"actors.count=8", "updates.in_flight=1", "simulate.stragglers=3",
+                                   "simulate.straggler_factor=20", "staleness.deadline_s=0.1"})),
+      4);
+}
+
 TEST(ExpectedStaleness, ADelayIsKnownAndABoundIsNot) {
   EXPECT_EQ(ExpectedStaleness(FleetWith({"staleness.delay=3", "actors.count=8"})), 3);
   EXPECT_EQ(ExpectedStaleness(FleetWith({"staleness.bound=3", "actors.count=8"})), std::nullopt);

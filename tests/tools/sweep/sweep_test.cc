@@ -125,10 +125,12 @@ TEST_F(SweepTest, RunsOfAnotherConfigurationAreNeverMixedIn) {
   const Finished mixed = Sweep();
   EXPECT_EQ(mixed.status, kExitUserError);
   EXPECT_EQ(mixed.out, "");
-  EXPECT_THAT(mixed.err, HasSubstr("sweeps/bounds/bound=4/seed-2 was trained with another "
-                                   "configuration: loss.gamma is 0.99 there and 0.5 here; "
-                                   "write what is there under [set] to go on with it, or give the "
-                                   "sweep another dir = \"...\"\n"));
+  EXPECT_THAT(
+      mixed.err,
+      HasSubstr("sweeps/bounds/bound=4/seed-2 was trained with another "
+                "configuration: loss.gamma is 0.99 there and 0.5 here; "
+                "write what is there under [set] or [[where]] to go on with it, or give the "
+                "sweep another dir = \"...\"\n"));
   EXPECT_EQ(dir_.Read("sweeps/bounds/sweep.json"), before);
 }
 

@@ -142,8 +142,9 @@ TEST_F(OursTest, AnythingElseIsRefused) {
   Config other = config_;
   other.loss.gamma = 0.5;
   dir_.Write("run/config.toml", ToToml(other));
-  EXPECT_THAT(Refusal(), HasSubstr("was trained with another configuration: loss.gamma is 0.5 "
-                                   "there and 0.99 here; write what is there under [set]"));
+  EXPECT_THAT(Refusal(),
+              HasSubstr("was trained with another configuration: loss.gamma is 0.5 "
+                        "there and 0.99 here; write what is there under [set] or [[where]]"));
 }
 
 TEST_F(OursTest, VirtualTimeAndRealTimeAreNotMixed) {

@@ -53,6 +53,16 @@ TEST_F(WhereTest, NamesAreThoseOfTheGrid) {
   EXPECT_EQ(grid.points[0].config.net.hidden.size(), 1u);
 }
 
+TEST_F(WhereTest, AValueMayItselfBeAList) {
+  const std::string lists =
+      "config = \"catch.toml\"\n[grid]\nnet.hidden = [[64], [32, 16]]\n[[where]]\n";
+  const Grid grid = Read(lists + "net.hidden = [[32, 16]]\nset.optimizer.lr = 0.2\n");
+  EXPECT_EQ(grid.points[1].config.optimizer.lr, 0.2);
+  EXPECT_THAT(
+      Mistake(lists + "net.hidden = [32, 16]\nset.optimizer.lr = 0.2\n"),
+      HasSubstr("net.hidden = 32 is no value of [grid]; values that are lists are written"));
+}
+
 TEST_F(WhereTest, MistakesAreLocated) {
   const std::pair<const char*, std::vector<const char*>> mistakes[] = {
       {"[where]\nenv.name = \"catch\"\n", {"mine.toml:8:1: where is a list of sections"}},
@@ -75,6 +85,8 @@ TEST_F(WhereTest, MistakesAreLocated) {
        {"mine.toml:10:10: unknown key loss.gama", "did you mean \"gamma\"?"}},
       {"[[where]]\nenv.name = \"catch\"\nset.loss.gamma = 7\n",
        {"mine.toml:10:18: loss.gamma = 7 is out of range"}},
+      {"[[where]]\nenv.name = \"catch\"\nset.simulate.stragglers = 1\n",
+       {"simulate.stragglers varies, and training reads none of it"}},
       {"[[where]]\nenv.name = \"catch\"\nset.run.seed = 7\n",
        {"mine.toml:10:9: run.seed is set by the sweep"}},
   };
