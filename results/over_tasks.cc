@@ -9,8 +9,6 @@
 namespace starling::results {
 namespace {
 
-constexpr std::size_t kDraws = 10'000;
-
 // The draws of the runs of each task. Two methods that are compared have other `first` strata.
 std::vector<Bootstrap> DrawsOf(const TaskScores& scores, std::uint32_t first) {
   CHECK(!scores.empty());
@@ -19,7 +17,7 @@ std::vector<Bootstrap> DrawsOf(const TaskScores& scores, std::uint32_t first) {
   return draws;
 }
 
-// The interval of what `of_draw` returns for each draw.
+// Calls `of_draw` with the number of each draw. Returns the interval of the results.
 template <class OfDraw>
 Interval IntervalOf(const OfDraw& of_draw) {
   std::vector<double> values;

@@ -1,6 +1,6 @@
-// Several tasks together: what a method reaches over all of them, and how often it beats another.
-// As in Agarwal et al., "Deep reinforcement learning at the edge of the statistical precipice",
-// NeurIPS 2021.
+// Statistics over several tasks: the score of a method over all of them, and how often it beats
+// another method. As in Agarwal et al., "Deep reinforcement learning at the edge of the statistical
+// precipice", NeurIPS 2021.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@ using TaskScores = std::vector<std::vector<double>>;
 
 struct Estimate {
   double value = 0;
-  Interval interval{};  // 95 %, by the bootstrap: the runs of each task are drawn anew
+  Interval interval{};  // 95 %; the bootstrap draws the runs of each task with replacement
 };
 
 // REQUIRES of all that follow: at least one task, each with at least one run.

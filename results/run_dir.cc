@@ -43,8 +43,7 @@ std::string WhyUnusable(const fs::path& dir, const std::string& reason, const ch
   throw UserError(WhyUnusable(dir, reason, advice));
 }
 
-// A full disk is not the operator's mistake: it is a failure, after which whoever starts runs again
-// may try later.
+// A full disk is a failure and no mistake of the operator: the same start may work later.
 [[noreturn]] void Unwritable(const fs::path& dir, const std::error_code& error,
                              const char* advice) {
   const std::string why = WhyUnusable(dir, error.message(), advice);

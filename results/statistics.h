@@ -42,6 +42,8 @@ struct Interval {
 // The interval that holds 95 % of the values: 2.5 % are below, 2.5 % above. REQUIRES: some values.
 Interval Interval95(std::vector<double> values);
 
+inline constexpr std::size_t kDraws = 10'000;  // of a bootstrap, for a number in a table
+
 // The stratified bootstrap of Agarwal et al.: draws the seeds of one group with replacement,
 // `draws` times. A stratum is a group; `stratum` is its number, so that no two groups share draws.
 // Equal arguments give equal draws on every machine.

@@ -1,6 +1,6 @@
 // Fixed-point numbers: whole multiples of 2^-24. Games of physics count in them, because every
-// machine, compiler and GPU computes the same ones. REQUIRES: all values are between -2^14 and 2^14,
-// products too.
+// machine, compiler and GPU computes the same ones. REQUIRES: all values, products too, are between
+// -2^14 and 2^14.
 #pragma once
 
 #include <compare>

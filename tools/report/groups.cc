@@ -69,10 +69,7 @@ void Label(std::vector<Group>& groups) {
 
 // Sorts numbers before texts, and "unbounded" behind both.
 std::tuple<int, double> PlaceOf(const std::string& value) {
-  double number = 0;
-  const char* const end = value.data() + value.size();
-  const auto [stop, error] = std::from_chars(value.data(), end, number);
-  if (error == std::errc() && stop == end) return {0, number};
+  if (const auto number = NumberOf(value)) return {0, *number};
   return {value == "unbounded" ? 2 : 1, 0};
 }
 
@@ -111,6 +108,13 @@ std::string Plain(const std::string& toml) {
   if (toml.empty()) return "(not there)";
   const bool quoted = toml.size() >= 2 && (toml.front() == '"' || toml.front() == '\'');
   return quoted ? toml.substr(1, toml.size() - 2) : toml;
+}
+
+std::optional<double> NumberOf(const std::string& value) {
+  double number = 0;
+  const char* const end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, number);
+  return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
 }
 
 std::vector<const results::LoadedRun*> Group::Finished() const {

@@ -39,6 +39,8 @@ std::vector<std::string> EnvsOf(const std::vector<Part>& parts);
 
 // Returns a TOML value for people: without quotes; "(not there)" for "".
 std::string Plain(const std::string& toml);
+// Returns the number that all of `value`, as Plain, is.
+std::optional<double> NumberOf(const std::string& value);
 
 // Returns the groups in the order of their first runs. "simulated" counts as a key, so simulated
 // and real runs are never in one group. Leaves out runs whose configuration cannot be read.

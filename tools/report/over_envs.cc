@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "monitor/svg/html.h"
@@ -46,13 +45,6 @@ struct Table {
   std::vector<std::string> envs, left_out;
   std::vector<Column> columns;  // those with a run in each of `envs`; the first is the reference
 };
-
-std::optional<double> NumberOf(const std::string& text) {
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
-}
 
 // Takes the environments in which the first column has a positive score, as there is no share of
 // others.

@@ -160,7 +160,9 @@ std::string MakePage(const std::vector<Part>& parts, const std::string& title,
   if (!notes.empty()) body += "<div class=\"notes\">\n" + NotesToHtml(notes) + "</div>\n";
   for (const Part& part : parts) body += Body(part, targets);
   // 2. The meaning of the numbers and figures.
-  body += kOfGroups + std::string(body.find(kOverEnvs) == std::string::npos ? "" : kOfAllEnvs) +
+  body += kOfGroups +
+          std::string(
+              body.find(fmt::format("<h2>{}", kOverEnvs)) == std::string::npos ? "" : kOfAllEnvs) +
           std::string(targets.empty() ? "" : kOfScores) + OfCurves();
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "

@@ -15,7 +15,6 @@
 namespace starling::report {
 namespace {
 
-constexpr std::size_t kDraws = 10'000;
 constexpr std::uint64_t kEpisodes = 100;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
@@ -111,7 +110,7 @@ GroupNumbers NumbersOf(const Group& group, Measure measure, std::uint32_t stratu
   numbers.returns = results::SpreadOf(scores);
   if (scores.size() > 1) {
     numbers.interval =
-        results::Bootstrap(scores.size(), kDraws, stratum).OfInterquartileMean(scores);
+        results::Bootstrap(scores.size(), results::kDraws, stratum).OfInterquartileMean(scores);
   }
   return numbers;
 }

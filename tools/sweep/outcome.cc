@@ -14,9 +14,9 @@ using Json = nlohmann::ordered_json;
 
 // The 95 % interval of the interquartile mean, as in a report; "-" for a single run.
 std::string IntervalText(const std::vector<double>& scores) {
-  constexpr std::size_t kDraws = 10'000;
   if (scores.size() < 2) return "-";
-  const auto [low, high] = results::Bootstrap(scores.size(), kDraws, 0).OfInterquartileMean(scores);
+  const auto [low, high] =
+      results::Bootstrap(scores.size(), results::kDraws, 0).OfInterquartileMean(scores);
   return fmt::format("{} to {}", results::Decimals(low), results::Decimals(high));
 }
 

@@ -92,7 +92,7 @@ TEST(GroupsTest, FewKeysTellAllGroupsApart) {
         {"optimizer.lr", {"0.1", "0.1", "0.2", "0.2"}},
         {"updates.in_flight", {"1", "2", "1", "2"}}},
        {"staleness.bound", "optimizer.lr"}},
-      // What a sweep varies comes before what it sets for some of its points.
+      // A key that a sweep varies precedes a key that it sets for some points.
       {{{"loss.entropy", {"0.4", "0.2", "0.1"}}, {"staleness.bound", {"0", "4", "8"}, true}},
        {"staleness.bound"}},
       // A learning rate tuned for each bound follows from it.

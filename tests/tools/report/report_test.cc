@@ -221,7 +221,7 @@ TEST_F(ReportTest, OfASweepThatIsAtWork) {
   EXPECT_THAT(Page({"s"}), HasSubstr("finished: 1 unfinished."));
 }
 
-// Tuned for each bound: what a sweep sets besides is no name of a group.
+// A key that a sweep sets for each bound names no group.
 TEST_F(ReportTest, GroupsAreNamedByWhatTheirSweepVaries) {
   std::string points;
   for (const char* bound : {"0", "4"}) {

@@ -33,8 +33,8 @@ TEST(ExpectedStaleness, WithManyGrantsEveryActorAlwaysComputes) {
   auto far = many;
   far.insert(far.end(), {"simulate.network_ms=3", "simulate.receive_ms=1"});
   EXPECT_DOUBLE_EQ(ExpectedStaleness(FleetWith(far)).value(), 4 + 0.4 * (6 + 1 + 1.0 / 3));
-  far.back() =
-      "simulate.receive_ms=3";  // 0.4 x 3 > 1: the learner limits, and all grants are spent
+  // 0.4 x 3 > 1: the learner limits, and all grants are spent.
+  far.back() = "simulate.receive_ms=3";
   EXPECT_EQ(ExpectedStaleness(FleetWith(far)), 4 * 8 - 1);
 }
 

@@ -1,10 +1,11 @@
 // Whose gradients a fleet of unequal actors applies: waiting for the slow one, or dropping it.
 //
 // Of N actors one is f times slower than the others, each with one grant. While it computes, the
-// others make (N - 1) f updates, if nobody stops them. Its share of the applied gradients is
+// others make (N - 1) f updates, unless they must wait. The share of the slow actor in the applied
+// gradients is
 //   without a bound       1 / (1 + (N - 1) f), that of its speed
-//   wait at a bound b     1 / max(N, b + 1) if that is more: b updates come before its own, and
-//                         below N - 1 of them everybody waits for everybody
+//   wait at a bound b     1 / max(N, b + 1) if that is more: b updates come before its own, or, if
+//                         that is fewer than N - 1, one gradient of each other actor
 //   drop at a bound b     none: it is always too old, unless b >= (N - 1) f
 #include <gmock/gmock.h>
 
