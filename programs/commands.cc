@@ -167,7 +167,7 @@ void AddReport(CLI::App& app, report::ReportOptions& options) {
   report.add_option("--title", options.title, "of the page; default: the environments");
   report
       .add_option("--notes", options.notes,
-                  "a text file for the top of the page: paragraphs, # headings, - lists")
+                  "a text file for the page: paragraphs, # headings, - lists, --- PART for a part")
       ->transform(IsPath());
   report.add_option("--data", options.data, "x.csv or x.json: every number, a row for each run")
       ->transform(IsPath());

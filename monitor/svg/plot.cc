@@ -165,13 +165,23 @@ Extents ExtentsOf(const Plot& plot) {
   return all;
 }
 
+// An axis of names, evenly spaced.
+Axis AxisOfPlaces(const std::vector<std::string>& names) {
+  constexpr double kMargin = 0.25;  // of the distance between two
+  const double last = static_cast<double>(names.size()) - 1;
+  Axis axis{.low = -kMargin, .high = last + kMargin, .ticks = {}, .tick_text = names};
+  for (std::size_t i = 0; i < names.size(); ++i) axis.ticks.push_back(static_cast<double>(i));
+  return axis;
+}
+
 Frame FrameOf(const Plot& plot, Extents shown) {
   auto& [x, y] = shown;
   const double range = y.high - y.low;
   if (plot.from_zero || (y.low >= 0 && y.low < range / 2)) y.Add(0);  // 0 is a natural origin
   const double margin = 0.03 * (y.high - y.low);
   const double begin = plot.part ? x.low : std::min(x.low, 0.0);
-  const Axis across = MakeAxis(begin, x.high, plot.small ? 4 : 6, false);
+  const Axis across = plot.places.empty() ? MakeAxis(begin, x.high, plot.small ? 4 : 6, false)
+                                          : AxisOfPlaces(plot.places);
   const Axis up = MakeAxis(y.low == 0 ? 0 : y.low - margin, y.high + margin, 5, false);
   return plot.small ? MakeFrame(across, up, 380, 250) : MakeFrame(across, up, 560, 320);
 }

@@ -68,8 +68,9 @@ struct Plot {
   bool part = false;       // x begins where the samples do, not at 0
   std::vector<Band> bands{};
   std::vector<Curve> curves{};
-  std::string if_empty{};  // text instead of a plot without samples
-  Extents shown{};         // the axes show at least this (ShareScale)
+  std::string if_empty{};             // text instead of a plot without samples
+  Extents shown{};                    // the axes show at least this (ShareScale)
+  std::vector<std::string> places{};  // if any: the x axis has these names at 0, 1, ...
 };
 // The <svg> has attributes for scripts: data-left, data-right, data-top and data-bottom are the
 // edges in pixels of its viewBox, data-low and data-high the x values at left and right.

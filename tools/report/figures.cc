@@ -53,7 +53,8 @@ void AddGroup(const Group& group, std::size_t stratum, const Quantity& quantity,
          .title = fmt::format("{}, {}", run->dir.string(), results::NameOf(run->state))});
   }
   // 2. The group.
-  const GroupCurve across = Across(finished, kPointsOfGroup, static_cast<std::uint32_t>(stratum));
+  const GroupCurve across = Across(finished, plot.small ? kPointsOfSmall : kPointsOfGroup,
+                                   static_cast<std::uint32_t>(stratum));
   plot.curves.push_back({.kind = Curve::Kind::kGroup,
                          .style = group.style,
                          .samples = across.middle,

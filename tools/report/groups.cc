@@ -76,6 +76,7 @@ std::tuple<int, double> PlaceOf(const std::string& value) {
 // The values of some keys together, for people.
 struct Values {
   std::vector<std::string> of_group, in_order;
+  std::vector<std::vector<std::string>> each{};  // of those in order: the value of each key
 };
 
 std::vector<std::string> PlainValues(const KeyDifference& key) {
@@ -87,18 +88,25 @@ std::vector<std::string> PlainValues(const KeyDifference& key) {
 // In the order of the first key, then of the second, and so on.
 Values Together(const std::vector<KeyDifference>& keys) {
   const std::size_t groups = keys.front().values.size();
+  std::vector<std::vector<std::string>> each(groups);
   std::vector<std::vector<std::size_t>> places(groups);
-  Values values{.of_group = std::vector<std::string>(groups), .in_order = {}};
+  Values values{.of_group = {}, .in_order = {}};
   for (const KeyDifference& key : keys) {
     const std::vector<std::string> plain = PlainValues(key), order = InOrder(plain);
     for (std::size_t g = 0; g < groups; ++g) {
-      values.of_group[g] += (values.of_group[g].empty() ? "" : ", ") + plain[g];
+      each[g].push_back(plain[g]);
       places[g].push_back(IndexOf(order, plain[g]));
     }
   }
-  std::map<std::vector<std::size_t>, std::string> sorted;
-  for (std::size_t g = 0; g < groups; ++g) sorted.emplace(places[g], values.of_group[g]);
-  for (const auto& [place, text] : sorted) values.in_order.push_back(text);
+  std::map<std::vector<std::size_t>, std::vector<std::string>> sorted;
+  for (std::size_t g = 0; g < groups; ++g) {
+    values.of_group.push_back(fmt::to_string(fmt::join(each[g], ", ")));
+    sorted.emplace(places[g], each[g]);
+  }
+  for (const auto& [place, texts] : sorted) {
+    values.in_order.push_back(fmt::to_string(fmt::join(texts, ", ")));
+    values.each.push_back(texts);
+  }
   return values;
 }
 
@@ -211,8 +219,16 @@ std::vector<KeyDifference> TellingKeys(const std::vector<KeyDifference>& differe
   return chosen;
 }
 
-std::string FacetGrid::RowKeyShort() const { return sweep::ShortKeys({row_key, column_key})[0]; }
+std::string FacetGrid::ColumnKey() const { return fmt::to_string(fmt::join(column_keys, ", ")); }
+
+std::string FacetGrid::RowKeyShort() const {
+  std::vector<std::string> keys = column_keys;
+  keys.push_back(row_key);
+  return sweep::ShortKeys(keys).back();
+}
+
 std::string FacetGrid::RowName(std::size_t row) const { return row_key + " = " + rows[row]; }
+
 std::vector<std::string> InOrder(const std::vector<std::string>& values) {
   std::vector<std::string> once;
   for (const std::string& value : values) {
@@ -237,11 +253,12 @@ std::optional<FacetGrid> FacetGridOf(const std::vector<Group>& groups) {
   std::vector<std::string> keys;
   for (const KeyDifference& key : across) keys.push_back(key.key);
   FacetGrid grid{.row_key = down.key,
-                 .column_key = fmt::to_string(fmt::join(keys, ", ")),
+                 .column_keys = keys,
                  .rows = rows.in_order,
                  .columns = columns.in_order,
                  .column_names = {},
-                 .groups = {}};
+                 .groups = {},
+                 .column_values = columns.each};
   if (grid.rows.size() < 2 || grid.columns.size() < 2) return std::nullopt;
   const std::string name = fmt::format("{} = ", fmt::join(sweep::ShortKeys(keys), ", "));
   for (const std::string& column : grid.columns) grid.column_names.push_back(name + column);

@@ -69,11 +69,14 @@ std::vector<KeyDifference> TellingKeys(const std::vector<KeyDifference>& differe
 // columns may be the values of several keys together: "staleness.delay, staleness.correction" and
 // "16, gap".
 struct FacetGrid {
-  std::string row_key, column_key;         // "actors.count", "staleness.bound"
+  std::string row_key;                     // "actors.count"
+  std::vector<std::string> column_keys;    // "staleness.bound"
   std::vector<std::string> rows, columns;  // their values as Plain, in order
   std::vector<std::string> column_names;   // "bound = 4", short: columns are narrow
   std::vector<std::vector<std::optional<std::size_t>>> groups;  // [row][column]; nullopt: no group
+  std::vector<std::vector<std::string>> column_values{};        // [column][key], as Plain
 
+  std::string ColumnKey() const;               // "staleness.delay, staleness.correction"
   std::string RowKeyShort() const;             // "count"
   std::string RowName(std::size_t row) const;  // "actors.count = 4"
   // Returns of different environments share no scale: then each row has its own.

@@ -17,7 +17,8 @@ using monitor::Extent;
 using monitor::Figure;
 using monitor::HtmlEscaped;
 
-constexpr double kFarApart = 20;  // largest over least
+constexpr double kFarApart = 20;        // largest over least
+constexpr std::size_t kMaxBeside = 10;  // columns of maps that stand beside each other
 
 std::string DrawCell(const HeatCell& cell, const HeatScale& scale) {
   if (cell.text.empty()) return "<td class=\"none\" title=\"there is no such run\"></td>";
@@ -146,7 +147,7 @@ std::string DrawHeatMap(const HeatMap& map, const FacetGrid& grid) {
       fmt::format("<div class=\"wide\"><table class=\"heat\">\n<thead><tr><th></th><th "
                   "colspan=\"{}\">{}</th></tr>\n<tr>{}</tr></thead>\n<tbody>\n{}</tbody></table>"
                   "</div>\n{}",
-                  grid.columns.size(), HtmlEscaped(grid.column_key), head, rows, Key(map)));
+                  grid.columns.size(), HtmlEscaped(grid.ColumnKey()), head, rows, Key(map)));
 }
 
 std::string HeatSection(const std::vector<Group>& groups, const FacetGrid* grid, Measure measure,
@@ -180,8 +181,9 @@ std::string HeatSection(const std::vector<Group>& groups, const FacetGrid* grid,
       [&](std::size_t g) { return PlainCell(MeanStaleness(groups[g]), Short); });
   return fmt::format(
       "<h2>{} by {}</h2>\n<p class=\"faint\">Of finished runs. The stronger the colour, the larger "
-      "the number.</p>\n<div class=\"figures\">\n{}</div>\n",
-      HtmlEscaped(grid->row_key), HtmlEscaped(grid->column_key), maps);
+      "the number.</p>\n<div{}>\n{}</div>\n",
+      HtmlEscaped(grid->row_key), HtmlEscaped(grid->ColumnKey()),
+      grid->columns.size() > kMaxBeside ? "" : " class=\"figures\"", maps);
 }
 
 }  // namespace starling::report

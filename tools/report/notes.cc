@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
 #include <sstream>
 #include <string_view>
 
+#include "core/error.h"
+#include "core/text.h"
 #include "monitor/svg/html.h"
 
 namespace starling::report {
@@ -83,6 +87,43 @@ std::string NotesToHtml(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) writer.Line(line);
   return writer.End();
+}
+
+Notes NotesOf(const std::string& text, const std::vector<std::string>& parts) {
+  constexpr std::string_view kRule = "---";
+  Notes notes;
+  std::set<std::string> begun;
+  std::string* to = &notes.top;
+  std::istringstream lines(text);
+  // 1. Give each line to the notes that it belongs to.
+  for (std::string raw; std::getline(lines, raw);) {
+    const std::string line = Trimmed(raw);
+    if (line != kRule && !line.starts_with(std::string(kRule) + " ")) {
+      *to += raw + "\n";
+      continue;
+    }
+    const std::string name = Trimmed(line.substr(kRule.size()));
+    if (!begun.insert(name).second) {
+      throw UserError(fmt::format("--notes: \"{}\" is there twice", line));
+    }
+    if (!name.empty() && std::ranges::count(parts, name) == 0) {
+      throw UserError(fmt::format(
+          "--notes: \"{}\": {}{}", line,
+          parts.empty() ? "without --parts there are no parts; write --- alone for the end"
+                        : fmt::format("no such part; there are {}", fmt::join(parts, ", ")),
+          DidYouMean(name, parts)));
+    }
+    to = name.empty() ? &notes.end : &notes.parts[name];
+  }
+  // 2. Write them.
+  const auto write = [](std::string& some) {
+    const std::string html = NotesToHtml(some);
+    some = html.empty() ? "" : "<div class=\"notes\">\n" + html + "</div>\n";
+  };
+  write(notes.top);
+  write(notes.end);
+  for (auto& [name, some] : notes.parts) write(some);
+  return notes;
 }
 
 }  // namespace starling::report

@@ -104,42 +104,44 @@ std::string Rows(const Table& table, const std::vector<Estimate>& means, const F
   return rows;
 }
 
-// Against the columns' values, as far as they are numbers: the mean over all environments with its
-// interval, and each environment. "" if there are fewer than three.
+// Against the values of the columns' first key: the mean over all environments with its interval
+// and, if that is a single line, each environment. "" if that key is no quantity.
 std::string ByValue(const Table& table, const std::vector<Estimate>& means, const FacetGrid& grid) {
-  monitor::GroupCurve all;
-  std::vector<monitor::Samples> of_env(table.envs.size());
+  const std::optional<ValueLines> lines = ValueLinesOf(grid);
+  if (!lines) return "";
+  // 1. All environments.
+  std::vector<ByValueEstimate> all(grid.columns.size());
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     const Column& column = table.columns[c];
-    const std::optional<double> x = NumberOf(grid.columns[column.number]);
-    if (!x) continue;
-    all.middle.push_back({*x, means[c].value});
-    all.low.push_back(means[c].interval.low);
-    all.high.push_back(means[c].interval.high);
-    for (std::size_t env = 0; env < of_env.size(); ++env) {
-      of_env[env].push_back({*x, results::InterquartileMean(column.scores[env])});
-    }
+    all[column.number].value = means[c].value;
+    if (column.has_interval()) all[column.number].interval = means[c].interval;
   }
-  if (all.middle.size() < 3) return "";
-  Plot plot{.x_label = grid.column_key, .y_label = "return, of the reference's", .from_zero = true};
-  const bool has_band = std::ranges::all_of(table.columns, &Column::has_interval);
-  if (has_band) plot.bands.push_back({.style = 0, .curve = all});
-  std::string legend =
-      fmt::format("<li>{}all{}</li>\n", Chip(0), has_band ? ", with the 95 % interval" : "");
-  for (std::size_t env = 0; env < of_env.size(); ++env) {
-    plot.curves.push_back({.kind = Curve::Kind::kRun,
-                           .style = env + 1,
-                           .samples = of_env[env],
-                           .title = table.envs[env],
-                           .dots = true});
+  Plot plot = PlotByValue(*lines, all);
+  plot.y_label = "return, of the reference's";
+  if (lines->lines.size() > 1)
+    return Figure("interquartile mean", DrawPlot(plot) + LegendOf(*lines));
+  // 2. Each environment.
+  std::string legend = "<li>" + Chip(0) + "all</li>\n";
+  for (std::size_t env = 0; env < table.envs.size(); ++env) {
+    Curve curve{.kind = Curve::Kind::kRun,
+                .style = env + 1,
+                .samples = {},
+                .title = table.envs[env],
+                .dots = true};
+    for (const Column& column : table.columns) {
+      curve.samples.push_back({static_cast<double>(lines->cells[column.number].place),
+                               results::InterquartileMean(column.scores[env])});
+    }
+    plot.curves.insert(plot.curves.end() - 1, std::move(curve));
     legend += fmt::format("<li>{}{}</li>\n", Chip(env + 1), HtmlEscaped(table.envs[env]));
   }
-  plot.curves.push_back({.style = 0, .samples = all.middle, .title = "all", .dots = true});
   return Figure("interquartile mean",
                 DrawPlot(plot) + "<ul class=\"legend\">\n" + legend + "</ul>\n");
 }
 
+// "" if there are more columns than styles of lines.
 std::string Profiles(const Table& table, const FacetGrid& grid) {
+  if (grid.columns.size() > monitor::kStyles) return "";
   Plot plot{.x_label = "return, of the reference's",
             .y_label = "share of runs with more",
             .from_zero = true};
@@ -169,10 +171,6 @@ std::string OverEnvsSection(const std::vector<Group>& groups, const FacetGrid* g
                             Measure measure) {
   // 1. Take what can be compared.
   if (grid == nullptr || !grid->rows_are_envs()) return "";
-  if (grid->columns.size() > monitor::kStyles) {
-    return NotCompared(fmt::format("{} groups an environment are more than {}",
-                                   grid->columns.size(), monitor::kStyles));
-  }
   const Table table = TableOf(groups, *grid, measure);
   if (table.envs.size() < 2 || table.columns.size() < 2) {
     return NotCompared(
@@ -199,12 +197,14 @@ std::string OverEnvsSection(const std::vector<Group>& groups, const FacetGrid* g
   }
   // 3. The table and the figures.
   return fmt::format("<h2>{}</h2>\n<p class=\"faint\">{}</p>\n", kOverEnvs, HtmlEscaped(text)) +
-         monitor::Table(Head({"group"}, 1) + Head({"runs", "interquartile mean", "95 % interval",
-                                                   "better than the reference", "95 % interval"},
-                                                  0),
-                        Rows(table, means, *grid)) +
          "<div class=\"figures\">\n" + ByValue(table, means, *grid) + Profiles(table, *grid) +
-         "</div>\n";
+         "</div>\n" +
+         LongTable(monitor::Table(
+                       Head({"group"}, 1) + Head({"runs", "interquartile mean", "95 % interval",
+                                                  "better than the reference", "95 % interval"},
+                                                 0),
+                       Rows(table, means, *grid)),
+                   table.columns.size(), "groups");
 }
 
 }  // namespace starling::report

@@ -10,18 +10,16 @@
 #include "monitor/svg/html.h"
 #include "monitor/svg/plot.h"
 #include "monitor/svg/style.h"
-#include "tools/report/notes.h"
 #include "tools/report/sections.h"
 #include "tools/report/style.h"
 
 namespace starling::report {
 namespace {
 
-using monitor::Folded;
 using monitor::HtmlEscaped;
 using monitor::kStyles;
 
-constexpr std::size_t kMaxRunsOpen = 20;  // a longer table of runs is folded
+constexpr std::size_t kMaxRunsListed = 200;  // of more, those that are not as they should be
 
 std::string Paragraph(const std::string& text) {
   return text.empty() ? "" : fmt::format("<p class=\"notice\">{}</p>\n", HtmlEscaped(text));
@@ -73,40 +71,63 @@ std::string Results(const std::vector<Group>& groups, const std::vector<results:
   const FacetGrid* const heat = grid ? &*grid : nullptr;
   const FacetGrid* const rows = groups.size() > kMaxTogether ? heat : nullptr;
   const std::string maps = HeatSection(groups, heat, measure, targets);
-  std::string html =
-      OverEnvsSection(groups, heat, measure) + (rows != nullptr ? maps : "") + "<h2>Result</h2>\n" +
-      ResultTable(groups, measure) +
-      fmt::format("<p class=\"faint\">Returns: of each run {}.</p>\n", InWords(measure, runs));
+  const auto table = [&](const std::string& html) {
+    return LongTable(html, groups.size(), "groups");
+  };
+  // 1. Many groups: figures first.
+  std::string html = OverEnvsSection(groups, heat, measure);
+  if (rows != nullptr) html += ByValueSection(groups, heat, measure) + maps;
+  // 2. The numbers.
+  html += "<h2>Result</h2>\n" + table(ResultTable(groups, measure)) +
+          fmt::format("<p class=\"faint\">Returns: of each run {}.</p>\n", InWords(measure, runs));
   if (const std::string to_score = ToScoreTable(groups, targets); !to_score.empty()) {
-    html += "<h2>Time to score</h2>\n" + to_score;
+    html += "<h2>Time to score</h2>\n" + table(to_score);
   }
+  // 3. What they come from.
   html += (rows == nullptr ? maps : "") + CurveSections(groups, runs, rows) +
           StalenessSection(groups, rows);
   const std::string differences = DifferenceTable(groups);
-  return differences.empty() ? html
-                             : html + "<h2>What differs in the configurations</h2>\n" + differences;
+  if (differences.empty()) return html;
+  return html + "<h2>What differs in the configurations</h2>\n" + table(differences);
 }
 
-std::string Body(const Part& part, const Targets& targets) {
+// Every run; of very many only those that a reader must know of.
+std::string RunSection(const std::vector<results::LoadedRun>& runs,
+                       const std::vector<Group>& groups, Measure measure) {
+  const bool few = runs.size() <= kMaxRunsListed;
+  std::vector<const results::LoadedRun*> listed;
+  for (const results::LoadedRun& run : runs) {
+    if (few || !run.finished() || !run.problems.empty()) listed.push_back(&run);
+  }
+  const std::string table = listed.empty() ? ""
+                                           : LongTable(RunTable(listed, groups, measure),
+                                                       listed.size(), few ? "runs" : "other runs");
+  if (few) return table;
+  return fmt::format(
+             "<p class=\"faint\">{} of {} runs are finished, without a remark; "
+             "<code>--data</code> writes a row for each run.</p>\n",
+             runs.size() - listed.size(), runs.size()) +
+         table;
+}
+
+std::string Body(const Part& part, const Notes& notes, const Targets& targets) {
   // 1. Groups, in a grid if two keys distinguish them.
   const std::vector<results::LoadedRun>& runs = part.runs;
   std::vector<Group> groups = MakeGroups(runs);
   const std::optional<FacetGrid> grid = FacetGridOf(groups);
   if (grid && groups.size() > kMaxTogether) StyleByColumn(*grid, groups);
   const Measure measure = MeasureFor(runs);
-  // 2. The head, with everything that limits the results.
+  // 2. The head, with the operator's notes and everything that limits the results.
   std::string body =
       part.name.empty() ? "" : fmt::format("<h1 class=\"part\">{}</h1>\n", HtmlEscaped(part.name));
+  if (const auto own = notes.parts.find(part.name); own != notes.parts.end()) body += own->second;
   body += fmt::format("<p class=\"faint\">Starling: {} in {}</p>\n", Plural(runs.size(), "run"),
                       Plural(groups.size(), "group"));
   body += Paragraph(NotFinished(runs)) + Paragraph(Simulated(runs)) + Paragraph(Repeated(runs)) +
           Paragraph(WhyNoBetter(measure, runs)) + Paragraph(LookAlike(groups));
   // 3. The results, and every run.
   if (!groups.empty()) body += Results(groups, runs, grid, targets);
-  const std::string table = RunTable(runs, groups, measure);
-  return body + "<h2>Runs</h2>\n" +
-         (runs.size() > kMaxRunsOpen ? Folded(fmt::format("all {} runs", runs.size()), table)
-                                     : table);
+  return body + "<h2>Runs</h2>\n" + RunSection(runs, groups, measure);
 }
 
 constexpr char kOfGroups[] =
@@ -151,16 +172,15 @@ std::string OfCurves() {
 
 }  // namespace
 
-std::string MakePage(const std::vector<Part>& parts, const std::string& title,
-                     const std::string& notes, const Targets& targets) {
+std::string MakePage(const std::vector<Part>& parts, const std::string& title, const Notes& notes,
+                     const Targets& targets) {
   // 1. Title, the operator's notes, and each part.
   const std::string envs = fmt::format("{}", fmt::join(EnvsOf(parts), ", "));
   const std::string heading = HtmlEscaped(!title.empty() ? title : envs.empty() ? "runs" : envs);
-  std::string body = fmt::format("<h1>{}</h1>\n", heading);
-  if (!notes.empty()) body += "<div class=\"notes\">\n" + NotesToHtml(notes) + "</div>\n";
-  for (const Part& part : parts) body += Body(part, targets);
+  std::string body = fmt::format("<h1>{}</h1>\n", heading) + notes.top;
+  for (const Part& part : parts) body += Body(part, notes, targets);
   // 2. The meaning of the numbers and figures.
-  body += kOfGroups +
+  body += notes.end + kOfGroups +
           std::string(
               body.find(fmt::format("<h2>{}", kOverEnvs)) == std::string::npos ? "" : kOfAllEnvs) +
           std::string(targets.empty() ? "" : kOfScores) + OfCurves();

@@ -173,6 +173,15 @@ std::vector<Part> LoadParts(const ReportOptions& options) {
   return parts;
 }
 
+// None if the page has no parts.
+std::vector<std::string> NamesOf(const std::vector<Part>& parts) {
+  std::vector<std::string> names;
+  for (const Part& part : parts) {
+    if (!part.name.empty()) names.push_back(part.name);
+  }
+  return names;
+}
+
 // Prints the problems of damaged runs, whose numbers the page lacks. Returns the exit status.
 int NameDamaged(const std::vector<Part>& parts) {
   int status = kExitDone;
@@ -226,10 +235,11 @@ int RunReport(const ReportOptions& options) {
   CheckFilesDiffer(options);
   Targets targets;
   for (const std::string& word : options.scores) targets.Add(word);
-  const std::string notes = ReadNotes(options.notes);
+  const std::string text = ReadNotes(options.notes);
   // 2. Load the runs and write the page.
   const std::vector<Part> parts = LoadParts(options);
   targets.Check(EnvsOf(parts));
+  const Notes notes = NotesOf(text, NamesOf(parts));
   const std::string page = MakePage(parts, options.title, notes, targets);
   WriteOrThrow(options.out, page, "--out");
   std::size_t runs = 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tools/report/groups.h"
+#include "tools/report/notes.h"
 
 namespace starling::report {
 
@@ -16,7 +17,7 @@ struct ReportOptions {
   bool parts = false;  // each of `runs` is a part of the page, with groups of its own
   std::vector<std::string> scores{};  // "10", "minatar/freeway=40": show the time to reach them
   std::string title{};                // "": the environments
-  std::filesystem::path notes{};      // a text for the top (NotesToHtml); "": none
+  std::filesystem::path notes{};      // a text for the page (NotesOf); "": none
   std::filesystem::path data{};       // x.csv or x.json for the numbers; "": nowhere
 };
 
@@ -38,10 +39,10 @@ struct FoundRun {
 // UserError that names every directory without runs.
 std::vector<FoundRun> FindRuns(const std::vector<std::filesystem::path>& given);
 
-// Returns one HTML page that needs no other file. Equal runs give equal bytes. `notes` as
-// NotesToHtml. REQUIRES: at least one run.
-std::string MakePage(const std::vector<Part>& parts, const std::string& title,
-                     const std::string& notes, const Targets& targets);
+// Returns one HTML page that needs no other file. Equal runs give equal bytes. REQUIRES: at least
+// one run.
+std::string MakePage(const std::vector<Part>& parts, const std::string& title, const Notes& notes,
+                     const Targets& targets);
 
 // Returns a row of numbers per run, described in docs/sweeps-and-reports.md. All rows have the same
 // keys in the same order; unknown values are null.

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "monitor/svg/plot.h"
 #include "tools/report/groups.h"
 
 namespace starling::report {
@@ -16,6 +17,8 @@ namespace starling::report {
 
 // A short piece of a line in this style, for legends and tables.
 std::string Chip(std::size_t style);
+// Folds a table with many rows under "all 24 groups".
+std::string LongTable(const std::string& table, std::size_t rows, const char* of);
 // A row per group: its numbers, and what limits its speed.
 std::string ResultTable(const std::vector<Group>& groups, Measure measure);
 // A row per group with a target; "" if there is none.
@@ -23,12 +26,13 @@ std::string ToScoreTable(const std::vector<Group>& groups, const Targets& target
 // A row per key in which groups differ, or per group if there are many; "" if they do not differ.
 std::string DifferenceTable(const std::vector<Group>& groups);
 // A row per run, in any state.
-std::string RunTable(const std::vector<results::LoadedRun>& runs, const std::vector<Group>& groups,
-                     Measure measure);
+std::string RunTable(const std::vector<const results::LoadedRun*>& runs,
+                     const std::vector<Group>& groups, Measure measure);
 
 // ---- Curves (figures.cc)
 
 constexpr std::size_t kPointsOfGroup = 120;  // of a curve, at most: more than the eye tells apart
+constexpr std::size_t kPointsOfSmall = 40;   // in a small figure
 constexpr std::size_t kMaxThin = 12;         // runs of a group drawn one by one, at most
 constexpr std::size_t kMaxTogether = 8;      // groups in one figure, if a grid can separate them
 constexpr double kWindows = 60;              // of throughput, in the longest run
@@ -71,14 +75,42 @@ std::string DrawHeatMap(const HeatMap& map, const FacetGrid& grid);
 std::string HeatSection(const std::vector<Group>& groups, const FacetGrid* grid, Measure measure,
                         const Targets& targets);
 
+// ---- Returns against the values of a key (by_value.cc)
+
+// The columns of a grid as lines: the values of their first key are places from left to right,
+// evenly spaced, and each combination of their other keys is a line.
+struct ValueLines {
+  struct Cell {
+    std::size_t place = 0, line = 0;
+  };
+  std::string key;                  // "staleness.delay"
+  std::vector<std::string> places;  // "0", "4", "∞", in order
+  std::vector<std::string> lines;   // "correction = gap"; "" if the columns have only one key
+  std::vector<Cell> cells;          // of each column
+};
+// Returns nullopt unless the first key has at least three values, numbers or "unbounded".
+std::optional<ValueLines> ValueLinesOf(const FacetGrid& grid);
+
+struct ByValueEstimate {
+  std::optional<double> value{};
+  std::optional<results::Interval> interval{};
+};
+// `columns` has one for each column of the grid.
+monitor::Plot PlotByValue(const ValueLines& lines, const std::vector<ByValueEstimate>& columns);
+std::string LegendOf(const ValueLines& lines);  // "" for a single line
+
+// A small figure for each row of `grid`; "" unless it has ValueLines.
+std::string ByValueSection(const std::vector<Group>& groups, const FacetGrid* grid,
+                           Measure measure);
+
 // ---- All environments together (over_envs.cc)
 
 inline constexpr char kOverEnvs[] = "All environments together";  // its heading
 
 // What each column of the grid reaches over all environments, beside the first: interquartile
-// means, probabilities of improvement, performance profiles (results/over_tasks.h). A sentence if
-// fewer than two columns can be compared in two environments, or if there are more columns than
-// styles; "" unless the rows are environments.
+// means, probabilities of improvement and, unless there are more columns than styles, performance
+// profiles (results/over_tasks.h). A sentence if fewer than two columns can be compared in two
+// environments; "" unless the rows are environments.
 std::string OverEnvsSection(const std::vector<Group>& groups, const FacetGrid* grid,
                             Measure measure);
 

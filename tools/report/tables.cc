@@ -18,7 +18,8 @@ using monitor::Head;
 using monitor::HtmlEscaped;
 using monitor::Table;
 
-constexpr std::size_t kMaxAcross = 4;  // groups beside each other in a table
+constexpr std::size_t kMaxAcross = 4;     // groups beside each other in a table
+constexpr std::size_t kMaxRowsOpen = 20;  // of a table that is not folded
 
 // Text for an absent value.
 constexpr char kNone[] = "–";
@@ -120,6 +121,10 @@ std::string Chip(std::size_t style) {
       GroupClass(style));
 }
 
+std::string LongTable(const std::string& table, std::size_t rows, const char* of) {
+  return rows > kMaxRowsOpen ? monitor::Folded(fmt::format("all {} {}", rows, of), table) : table;
+}
+
 std::string ResultTable(const std::vector<Group>& groups, Measure measure) {
   std::string rows;
   for (std::size_t g = 0; g < groups.size(); ++g) {
@@ -173,10 +178,10 @@ std::string DifferenceTable(const std::vector<Group>& groups) {
   return Table(head, rows);
 }
 
-std::string RunTable(const std::vector<results::LoadedRun>& runs, const std::vector<Group>& groups,
-                     Measure measure) {
+std::string RunTable(const std::vector<const results::LoadedRun*>& runs,
+                     const std::vector<Group>& groups, Measure measure) {
   std::string rows;
-  for (const results::LoadedRun& run : runs) rows += RunRow(run, groups, measure);
+  for (const results::LoadedRun* run : runs) rows += RunRow(*run, groups, measure);
   return Table(Head({"run", "group"}, 2) + Head({"seed"}, 0) + Head({"state", "remarks"}, 2) +
                    Head({"steps", "time", "steps/s", "return", "staleness mean / max"}, 0),
                rows);

@@ -43,6 +43,16 @@ TEST(PlotTest, APartBeginsWhereItsSamplesDo) {
   EXPECT_THAT(DrawPlot(plot), HasSubstr("data-low=\"40\" data-high=\"100\""));
 }
 
+TEST(PlotTest, PlacesAreEvenlySpacedAndHaveNames) {
+  Plot plot = SomePlot();
+  plot.curves[0].samples = {{0, 5}, {2, 10}};
+  plot.places = {"0", "16", "∞"};
+  const std::string svg = DrawPlot(plot);
+  EXPECT_THAT(svg, HasSubstr("data-low=\"-0.25\" data-high=\"2.25\""));
+  EXPECT_THAT(svg, HasSubstr(">∞</text>"));
+  EXPECT_THAT(svg, HasSubstr(">16</text>"));
+}
+
 TEST(StripsTest, ACellForEachShareThatIsNotZero) {
   Strips strips{.x_label = "version", .y_label = "actor", .rows = {"0", "<7>"}};
   strips.x.Add(100), strips.x.Add(200);

@@ -146,7 +146,7 @@ TEST(FacetGridTest, TheKeyWithFewerValuesGoesDown) {
   const std::optional<FacetGrid> grid = FacetGridOf(groups);
   ASSERT_TRUE(grid);
   EXPECT_EQ(grid->row_key, "actors.count");
-  EXPECT_EQ(grid->column_key, "staleness.bound");
+  EXPECT_EQ(grid->ColumnKey(), "staleness.bound");
   EXPECT_THAT(grid->rows, ElementsAre("4", "16"));
   EXPECT_THAT(grid->columns, ElementsAre("0", "1", "unbounded"));
   EXPECT_THAT(grid->groups[0], ElementsAre(Optional(2u), Eq(std::nullopt), Optional(1u)));
@@ -190,7 +190,7 @@ TEST(FacetGridTest, BelowEnvironmentsSeveralKeysMakeAColumn) {
   const std::vector<results::LoadedRun> runs = RunsOf(configs);
   const std::optional<FacetGrid> grid = FacetGridOf(MakeGroups(runs));
   ASSERT_TRUE(grid);
-  EXPECT_EQ(grid->column_key, "staleness.correction, staleness.delay");
+  EXPECT_EQ(grid->ColumnKey(), "staleness.correction, staleness.delay");
   EXPECT_THAT(grid->columns, ElementsAre("none, 4", "none, 16", "gap, 4", "gap, 16"));
   EXPECT_EQ(grid->column_names[3], "correction, delay = gap, 16");
   EXPECT_THAT(grid->groups[0], ElementsAre(Optional(2u), Optional(0u), Optional(3u), Optional(1u)));

@@ -2,10 +2,13 @@
 
 #include <gmock/gmock.h>
 
+#include "core/error.h"
 #include "tests/support/html.h"
 
 namespace starling::report {
 namespace {
+
+using testing::HasSubstr;
 
 TEST(NotesTest, ParagraphsHeadingsAndLists) {
   const std::string html = NotesToHtml(
@@ -31,6 +34,32 @@ TEST(NotesTest, ParagraphsHeadingsAndLists) {
 
 TEST(NotesTest, CodeStandsInBackquotes) {
   EXPECT_EQ(NotesToHtml("`a < b` and `c"), "<p><code>a &lt; b</code> and `c</p>\n");
+}
+
+TEST(NotesTest, PartsAndTheEndHaveTheirOwn) {
+  const Notes notes =
+      NotesOf("claim\n--- delay\nolder\n\n---\nmethod\n--- bound\n", {"bound", "delay"});
+  EXPECT_EQ(notes.top, "<div class=\"notes\">\n<p>claim</p>\n</div>\n");
+  EXPECT_EQ(notes.parts.at("delay"), "<div class=\"notes\">\n<p>older</p>\n</div>\n");
+  EXPECT_EQ(notes.end, "<div class=\"notes\">\n<p>method</p>\n</div>\n");
+  EXPECT_EQ(notes.parts.at("bound"), "");
+  EXPECT_EQ(NotesOf("", {}).top, "");
+  EXPECT_EQ(NotesOf("----\n", {}).top, "<div class=\"notes\">\n<p>----</p>\n</div>\n");
+}
+
+TEST(NotesTest, APartThatIsNotThereIsNamed) {
+  const auto mistake = [](const std::string& text, const std::vector<std::string>& parts) {
+    try {
+      NotesOf(text, parts);
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(mistake("--- dely\n", {"bound", "delay"}),
+              HasSubstr("\"--- dely\": no such part; there are bound, delay; did you mean"));
+  EXPECT_THAT(mistake("--- a\n", {}), HasSubstr("without --parts there are no parts"));
+  EXPECT_THAT(mistake("---\n---\n", {}), HasSubstr("\"---\" is there twice"));
 }
 
 TEST(NotesTest, NothingElseMeansAnything) {

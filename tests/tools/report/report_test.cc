@@ -348,5 +348,15 @@ TEST_F(ReportTest, ManyRunsAreFolded) {
   EXPECT_THAT(Page(), HasSubstr("<details><summary>all 21 runs</summary>"));
 }
 
+TEST_F(ReportTest, OfVeryManyRunsOnlyTheOthersAreListed) {
+  WriteSeeds("4", 201);
+  EXPECT_THAT(Page(), AllOf(HasSubstr("201 of 201 runs are finished, without a remark"),
+                            Not(HasSubstr("<code>runs/b4-7</code>"))));
+  std::filesystem::remove(dir_.path() / "runs/b4-7/summary.json");
+  EXPECT_THAT(Page(),
+              AllOf(HasSubstr("200 of 201 runs are finished, without a remark"),
+                    HasSubstr("<code>runs/b4-7</code>"), Not(HasSubstr("<code>runs/b4-8</code>"))));
+}
+
 }  // namespace
 }  // namespace starling::report

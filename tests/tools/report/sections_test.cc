@@ -16,7 +16,7 @@ using testing::SizeIs;
 // Two counts of actors by three bounds.
 FacetGrid SomeGrid() {
   return {.row_key = "actors.count",
-          .column_key = "staleness.bound",
+          .column_keys = {"staleness.bound"},
           .rows = {"4", "16"},
           .columns = {"0", "1", "unbounded"},
           .column_names = {"bound = 0", "bound = 1", "bound = unbounded"},

@@ -1,0 +1,127 @@
+// Returns against the values of a key: a number of actors, a delay, a bound.
+#include <algorithm>
+
+#include "monitor/svg/html.h"
+#include "tools/report/sections.h"
+#include "tools/sweep/grid.h"
+
+namespace starling::report {
+namespace {
+
+using monitor::Curve;
+using monitor::HtmlEscaped;
+using monitor::Plot;
+
+constexpr std::size_t kLeastPlaces = 3;  // two are no curve
+constexpr char kUnbounded[] = "unbounded";
+
+std::size_t PlaceIn(const std::vector<std::string>& all, const std::string& value) {
+  return static_cast<std::size_t>(std::ranges::find(all, value) - all.begin());
+}
+
+// "none, 0.5" of "16, none, 0.5": what distinguishes the columns of a place.
+std::string OthersOf(const std::vector<std::string>& values) {
+  std::string others;
+  for (std::size_t key = 1; key < values.size(); ++key) {
+    others += (others.empty() ? "" : ", ") + values[key];
+  }
+  return others;
+}
+
+std::vector<ByValueEstimate> EstimatesOf(const std::vector<std::optional<std::size_t>>& row,
+                                         const std::vector<Group>& groups, Measure measure) {
+  std::vector<ByValueEstimate> estimates;
+  for (const std::optional<std::size_t>& g : row) {
+    ByValueEstimate& estimate = estimates.emplace_back();
+    if (!g) continue;
+    const auto stratum = static_cast<std::uint32_t>(*g);
+    const GroupNumbers numbers = NumbersOf(groups[*g], measure, stratum);
+    if (numbers.returns) estimate.value = numbers.returns->interquartile_mean;
+    estimate.interval = numbers.interval;
+  }
+  return estimates;
+}
+
+}  // namespace
+
+std::optional<ValueLines> ValueLinesOf(const FacetGrid& grid) {
+  // 1. The first key gives the places: it must be a quantity.
+  std::vector<std::string> first, others;
+  for (const std::vector<std::string>& values : grid.column_values) {
+    first.push_back(values.front());
+    others.push_back(OthersOf(values));
+  }
+  ValueLines lines{.key = grid.column_keys.front(),
+                   .places = InOrder(first),
+                   .lines = InOrder(others),
+                   .cells = {}};
+  const auto is_quantity = [](const std::string& value) {
+    return value == kUnbounded || NumberOf(value).has_value();
+  };
+  if (lines.places.size() < kLeastPlaces || !std::ranges::all_of(lines.places, is_quantity)) {
+    return std::nullopt;
+  }
+  // 2. Where each column lies.
+  for (std::size_t c = 0; c < first.size(); ++c) {
+    lines.cells.push_back({PlaceIn(lines.places, first[c]), PlaceIn(lines.lines, others[c])});
+  }
+  std::ranges::replace(lines.places, kUnbounded, "∞");  // an axis is narrow
+  // 3. Name the lines.
+  const std::vector<std::string> keys = sweep::ShortKeys(grid.column_keys);
+  for (std::string& line : lines.lines) {
+    if (keys.size() > 1) line = OthersOf(keys) + " = " + line;
+  }
+  return lines;
+}
+
+Plot PlotByValue(const ValueLines& lines, const std::vector<ByValueEstimate>& columns) {
+  Plot plot{.x_label = lines.key, .y_label = "return", .from_zero = true, .places = lines.places};
+  for (std::size_t line = 0; line < lines.lines.size(); ++line) {
+    monitor::GroupCurve curve;
+    bool has_band = true;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const auto& [value, interval] = columns[c];
+      if (lines.cells[c].line != line || !value) continue;
+      curve.middle.push_back({static_cast<double>(lines.cells[c].place), *value});
+      has_band &= interval.has_value();
+      curve.low.push_back(interval ? interval->low : *value);
+      curve.high.push_back(interval ? interval->high : *value);
+    }
+    if (has_band) plot.bands.push_back({.style = line, .curve = curve});
+    plot.curves.push_back(
+        {.style = line, .samples = curve.middle, .title = lines.lines[line], .dots = true});
+  }
+  return plot;
+}
+
+std::string LegendOf(const ValueLines& lines) {
+  if (lines.lines.size() < 2) return "";
+  std::string items;
+  for (std::size_t line = 0; line < lines.lines.size(); ++line) {
+    items += "<li>" + Chip(line) + HtmlEscaped(lines.lines[line]) + "</li>\n";
+  }
+  return "<ul class=\"legend\">\n" + items + "</ul>\n";
+}
+
+std::string ByValueSection(const std::vector<Group>& groups, const FacetGrid* grid,
+                           Measure measure) {
+  if (grid == nullptr) return "";
+  const std::optional<ValueLines> lines = ValueLinesOf(*grid);
+  if (!lines) return "";
+  std::vector<Plot> plots;
+  for (const auto& row : grid->groups) {
+    plots.push_back(PlotByValue(*lines, EstimatesOf(row, groups, measure)));
+    plots.back().small = true;
+  }
+  if (!grid->rows_are_envs()) ShareScale(plots);
+  std::string figures;
+  for (std::size_t row = 0; row < plots.size(); ++row) {
+    figures += monitor::Figure(HtmlEscaped(grid->RowName(row)), DrawPlot(plots[row]));
+  }
+  return "<h2>Return against " + HtmlEscaped(lines->key) +
+         "</h2>\n<p class=\"faint\">Interquartile means of finished runs, with 95 % intervals; "
+         "the values are evenly spaced.</p>\n" +
+         LegendOf(*lines) + "<div class=\"multiples\">\n" + figures + "</div>\n";
+}
+
+}  // namespace starling::report
