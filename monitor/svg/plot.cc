@@ -116,6 +116,12 @@ std::string DrawBand(const Frame& frame, const Band& band) {
                      Points(frame, edge));
 }
 
+std::string DrawWhisker(const Frame& frame, const Whisker& whisker) {
+  const double x = frame.X(whisker.x);
+  return Line(x, frame.Y(whisker.low), x, frame.Y(whisker.high),
+              ("whisker " + GroupClass(whisker.style)).c_str());
+}
+
 std::string Cross(const Frame& frame, const Curve& curve) {
   const double x = frame.X(curve.samples.back().x), y = frame.Y(curve.samples.back().y);
   return fmt::format("<path class=\"cross {}\" d=\"M{:.1f},{:.1f}l8,8m0,-8l-8,8\"/>\n",
@@ -162,15 +168,23 @@ Extents ExtentsOf(const Plot& plot) {
     for (const double value : band.curve.low) all.y.Add(value);
     for (const double value : band.curve.high) all.y.Add(value);
   }
+  for (const Whisker& whisker : plot.whiskers) all.y.Add(whisker.low), all.y.Add(whisker.high);
   return all;
 }
 
-// An axis of names, evenly spaced.
-Axis AxisOfPlaces(const std::vector<std::string>& names) {
+// An axis of names, evenly spaced; of more than have room in `width`, every second, third, ...
+Axis AxisOfPlaces(const std::vector<std::string>& names, double width) {
   constexpr double kMargin = 0.25;  // of the distance between two
+  std::size_t longest = 0;
+  for (const std::string& name : names) longest = std::max(longest, name.size());
+  const auto room = static_cast<std::size_t>(width / (kDigit * static_cast<double>(longest + 1)));
+  const std::size_t every = names.size() / std::max<std::size_t>(room, 1) + 1;
   const double last = static_cast<double>(names.size()) - 1;
-  Axis axis{.low = -kMargin, .high = last + kMargin, .ticks = {}, .tick_text = names};
-  for (std::size_t i = 0; i < names.size(); ++i) axis.ticks.push_back(static_cast<double>(i));
+  Axis axis{.low = -kMargin, .high = last + kMargin, .ticks = {}, .tick_text = {}};
+  for (std::size_t i = 0; i < names.size(); i += every) {
+    axis.ticks.push_back(static_cast<double>(i));
+    axis.tick_text.push_back(names[i]);
+  }
   return axis;
 }
 
@@ -180,10 +194,11 @@ Frame FrameOf(const Plot& plot, Extents shown) {
   if (plot.from_zero || (y.low >= 0 && y.low < range / 2)) y.Add(0);  // 0 is a natural origin
   const double margin = 0.03 * (y.high - y.low);
   const double begin = plot.part ? x.low : std::min(x.low, 0.0);
+  const double width = plot.small ? 380 : 560, height = plot.small ? 250 : 320;
   const Axis across = plot.places.empty() ? MakeAxis(begin, x.high, plot.small ? 4 : 6, false)
-                                          : AxisOfPlaces(plot.places);
+                                          : AxisOfPlaces(plot.places, 0.8 * width);
   const Axis up = MakeAxis(y.low == 0 ? 0 : y.low - margin, y.high + margin, 5, false);
-  return plot.small ? MakeFrame(across, up, 380, 250) : MakeFrame(across, up, 560, 320);
+  return MakeFrame(across, up, width, height);
 }
 
 }  // namespace
@@ -201,6 +216,7 @@ std::string DrawPlot(const Plot& plot) {
   std::string svg = Open(frame, plot.y_label + " against " + plot.x_label, AxisData(frame)) +
                     GridY(frame) + TicksX(frame) + Titles(frame, plot.x_label, plot.y_label);
   for (const Band& band : plot.bands) svg += DrawBand(frame, band);
+  for (const Whisker& whisker : plot.whiskers) svg += DrawWhisker(frame, whisker);
   for (const Curve& curve : plot.curves) svg += DrawCurve(frame, curve);
   return svg + "</svg>\n";
 }

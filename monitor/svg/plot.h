@@ -49,6 +49,12 @@ struct Band {
   GroupCurve curve;
 };
 
+// An interval at one place, as a vertical line.
+struct Whisker {
+  std::size_t style = 0;  // of its group
+  double x = 0, low = 0, high = 0;
+};
+
 // The range of some values.
 struct Extent {
   double low = std::numeric_limits<double>::infinity(), high = -low;
@@ -67,10 +73,11 @@ struct Plot {
   bool small = false;      // one of many beside each other
   bool part = false;       // x begins where the samples do, not at 0
   std::vector<Band> bands{};
+  std::vector<Whisker> whiskers{};
   std::vector<Curve> curves{};
   std::string if_empty{};             // text instead of a plot without samples
   Extents shown{};                    // the axes show at least this (ShareScale)
-  std::vector<std::string> places{};  // if any: the x axis has these names at 0, 1, ...
+  std::vector<std::string> places{};  // if any: the x axis has these at 0, 1, ..., or some of them
 };
 // The <svg> has attributes for scripts: data-left, data-right, data-top and data-bottom are the
 // edges in pixels of its viewBox, data-low and data-high the x values at left and right.

@@ -63,6 +63,7 @@ svg .end { text-anchor: end; }
 .open { stroke-width: 1.4; stroke-dasharray: 1.5 3; }
 .cross { fill: none; stroke: var(--c); stroke-width: 1.6; }
 .band { fill: var(--c); opacity: .15; }
+.whisker { stroke: var(--c); stroke-width: 1.3; opacity: .6; }
 .dot, .bar { fill: var(--c); }
 .bound { stroke: var(--bad); stroke-width: 2.5; }
 summary { cursor: pointer; color: var(--faint); }

@@ -49,7 +49,7 @@ void AddGroup(const Group& group, std::size_t stratum, const Quantity& quantity,
     plot.curves.push_back(
         {.kind = run->finished() ? Curve::Kind::kRun : Curve::Kind::kUnfinished,
          .style = group.style,
-         .samples = Thinned(samples, kPointsOfRun),
+         .samples = Thinned(samples, plot.small ? kPointsOfSmall : kPointsOfRun),
          .title = fmt::format("{}, {}", run->dir.string(), results::NameOf(run->state))});
   }
   // 2. The group.

@@ -27,13 +27,14 @@ results::FlatConfig Distinguishing(const results::LoadedRun& run) {
 int Rank(const KeyDifference& key) {
   if (key.key == "env.name") return 0;
   if (key.key == kSimulated) return 1;
-  if (key.varied) return 2;
   // Rates are tuned for what else is varied, and "auto" makes updates.* follow from the others.
-  if (key.key.starts_with("optimizer.")) return 4;
+  const bool rate = key.key.starts_with("optimizer.");
+  if (key.varied) return rate ? 3 : 2;
+  if (rate) return 5;
   for (const char* section : {"updates.", "checkpoint.", "learner.", "run."}) {
-    if (key.key.starts_with(section)) return 5;
+    if (key.key.starts_with(section)) return 6;
   }
-  return 3;
+  return 4;
 }
 
 // Returns the number of groups that `keys` distinguish.
@@ -219,6 +220,12 @@ std::vector<KeyDifference> TellingKeys(const std::vector<KeyDifference>& differe
   return chosen;
 }
 
+bool AreQuantities(const std::vector<std::string>& values) {
+  return std::ranges::all_of(values, [](const std::string& value) {
+    return value == "unbounded" || NumberOf(value).has_value();
+  });
+}
+
 std::string FacetGrid::ColumnKey() const { return fmt::to_string(fmt::join(column_keys, ", ")); }
 
 std::string FacetGrid::RowKeyShort() const {
@@ -248,6 +255,8 @@ std::optional<FacetGrid> FacetGridOf(const std::vector<Group>& groups) {
   if (!envs && size(across[1]) <= size(across[0])) std::swap(across[0], across[1]);
   const KeyDifference down = across.front();
   across.erase(across.begin());
+  std::ranges::stable_partition(
+      across, [](const KeyDifference& key) { return AreQuantities(PlainValues(key)); });
   // 2. Name rows and columns.
   const Values rows = Together({down}), columns = Together(across);
   std::vector<std::string> keys;

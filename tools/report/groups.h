@@ -42,6 +42,9 @@ std::string Plain(const std::string& toml);
 // Returns the number that all of `value`, as Plain, is.
 std::optional<double> NumberOf(const std::string& value);
 
+// Whether each of `values`, as Plain, is a number or "unbounded".
+bool AreQuantities(const std::vector<std::string>& values);
+
 // Returns the groups in the order of their first runs. "simulated" counts as a key, so simulated
 // and real runs are never in one group. Leaves out runs whose configuration cannot be read.
 // REQUIRES: `runs` outlives the groups.
@@ -66,8 +69,8 @@ std::vector<KeyDifference> TellingKeys(const std::vector<KeyDifference>& differe
 
 // The grid of groups that exactly two keys distinguish: the values of one key are the rows, those
 // of the other the columns of heat maps and small figures. Where the rows are environments, the
-// columns may be the values of several keys together: "staleness.delay, staleness.correction" and
-// "16, gap".
+// columns may be the values of several keys together, quantities first: "staleness.delay,
+// staleness.correction" and "16, gap".
 struct FacetGrid {
   std::string row_key;                     // "actors.count"
   std::vector<std::string> column_keys;    // "staleness.bound"

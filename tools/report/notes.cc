@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -80,6 +81,24 @@ class NotesWriter {
   std::string tag_, block_, html_;  // the tag of the open block, or ""; its text
 };
 
+// The NAME of a line "--- NAME", "" of a line "---"; nullopt of any other line, such as "----".
+std::optional<std::string> NameOfRule(const std::string& line) {
+  constexpr std::string_view kRule = "---";
+  if (!line.starts_with(kRule)) return std::nullopt;
+  const std::string rest = line.substr(kRule.size()), name = Trimmed(rest);
+  return name.empty() || rest.find(name) > 0 ? std::optional(name) : std::nullopt;
+}
+
+// Why there can be no notes of the part `name`; "" if there can.
+std::string MistakeIn(const std::string& name, const std::vector<std::string>& parts) {
+  const auto count = std::ranges::count(parts, name);
+  if (name.empty() || count == 1) return "";
+  if (count > 1) return fmt::format("{} parts have this name", count);
+  if (parts.empty()) return "without --parts there are no parts; --- alone begins the end";
+  return fmt::format("no such part; there are {}{}", fmt::join(parts, ", "),
+                     DidYouMean(name, parts));
+}
+
 }  // namespace
 
 std::string NotesToHtml(const std::string& text) {
@@ -90,30 +109,23 @@ std::string NotesToHtml(const std::string& text) {
 }
 
 Notes NotesOf(const std::string& text, const std::vector<std::string>& parts) {
-  constexpr std::string_view kRule = "---";
   Notes notes;
   std::set<std::string> begun;
   std::string* to = &notes.top;
   std::istringstream lines(text);
   // 1. Give each line to the notes that it belongs to.
-  for (std::string raw; std::getline(lines, raw);) {
-    const std::string line = Trimmed(raw);
-    if (line != kRule && !line.starts_with(std::string(kRule) + " ")) {
-      *to += raw + "\n";
+  for (std::string line; std::getline(lines, line);) {
+    const std::optional<std::string> name = NameOfRule(line);
+    if (!name) {
+      *to += line + "\n";
       continue;
     }
-    const std::string name = Trimmed(line.substr(kRule.size()));
-    if (!begun.insert(name).second) {
-      throw UserError(fmt::format("--notes: \"{}\" is there twice", line));
+    const bool is_new = begun.insert(*name).second;
+    const std::string mistake = is_new ? MistakeIn(*name, parts) : "it is there twice";
+    if (!mistake.empty()) {
+      throw UserError(fmt::format("--notes: \"{}\": {}", Trimmed(line), mistake));
     }
-    if (!name.empty() && std::ranges::count(parts, name) == 0) {
-      throw UserError(fmt::format(
-          "--notes: \"{}\": {}{}", line,
-          parts.empty() ? "without --parts there are no parts; write --- alone for the end"
-                        : fmt::format("no such part; there are {}", fmt::join(parts, ", ")),
-          DidYouMean(name, parts)));
-    }
-    to = name.empty() ? &notes.end : &notes.parts[name];
+    to = name->empty() ? &notes.end : &notes.parts[*name];
   }
   // 2. Write them.
   const auto write = [](std::string& some) {

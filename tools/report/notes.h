@@ -12,14 +12,14 @@ namespace starling::report {
 // are indented); `within backquotes` is code.
 std::string NotesToHtml(const std::string& text);
 
-// Notes as HTML, each "" or with its own element.
+// Notes as HTML; "" where there are none.
 struct Notes {
   std::string top, end;                      // of the page
   std::map<std::string, std::string> parts;  // below the headings of parts
 };
 
 // A line "--- NAME" begins the notes of the part NAME, a line "---" those for the end of the page.
-// Throws UserError for a NAME that is no part, and for notes that begin twice.
+// Throws UserError for a NAME that is not the name of one part, and for notes that begin twice.
 Notes NotesOf(const std::string& text, const std::vector<std::string>& parts);
 
 }  // namespace starling::report

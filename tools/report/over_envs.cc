@@ -87,19 +87,21 @@ std::string EstimateCells(const Estimate& estimate, bool has_interval) {
          Cell(has_interval ? fmt::format("{:.2f} to {:.2f}", low, high) : "–");
 }
 
-std::string Rows(const Table& table, const std::vector<Estimate>& means, const FacetGrid& grid) {
-  std::string rows;
+std::vector<std::string> Rows(const Table& table, const std::vector<Estimate>& means,
+                              const FacetGrid& grid) {
+  std::vector<std::string> rows;
   const Column& reference = table.columns.front();
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     const Column& column = table.columns[c];
-    rows += "<tr>" +
-            Cell(Chip(column.number) + HtmlEscaped(grid.column_names[column.number]), "label") +
-            Cell(fmt::format("{}", column.runs())) + EstimateCells(means[c], column.has_interval());
-    rows += c == 0
-                ? Cell("–") + Cell("–")
-                : EstimateCells(results::ProbabilityOfImprovement(column.scores, reference.scores),
-                                column.has_interval() && reference.has_interval());
-    rows += "</tr>\n";
+    std::string row =
+        "<tr>" +
+        Cell(Chip(column.number) + HtmlEscaped(grid.column_names[column.number]), "label") +
+        Cell(fmt::format("{}", column.runs())) + EstimateCells(means[c], column.has_interval());
+    row += c == 0
+               ? Cell("–") + Cell("–")
+               : EstimateCells(results::ProbabilityOfImprovement(column.scores, reference.scores),
+                               column.has_interval() && reference.has_interval());
+    rows.push_back(row + "</tr>\n");
   }
   return rows;
 }
@@ -186,7 +188,8 @@ std::string OverEnvsSection(const std::vector<Group>& groups, const FacetGrid* g
   const std::string reference = grid->column_names[table.columns.front().number];
   std::string text = fmt::format(
       "Environments: {}. Returns are divided by the interquartile mean of the reference, {}, in "
-      "the same environment: 1 is as good. The intervals take that mean as it is.",
+      "the same environment: 1 is as good. The intervals, vertical lines in the figure, take that "
+      "mean as it is.",
       fmt::join(table.envs, ", "), reference);
   if (!table.left_out.empty()) {
     text += fmt::format(" Left out, without a positive return of the reference: {}.",
@@ -195,16 +198,20 @@ std::string OverEnvsSection(const std::vector<Group>& groups, const FacetGrid* g
   if (table.columns.size() < grid->columns.size()) {
     text += " Groups without a finished run in each of them are left out.";
   }
-  // 3. The table and the figures.
+  if (grid->columns.size() > monitor::kStyles) {
+    text += fmt::format(
+        " {} groups an environment are more than {} styles of lines: they have no "
+        "performance profiles.",
+        grid->columns.size(), monitor::kStyles);
+  }
+  // 3. The figures and the table.
+  const std::string figures = ByValue(table, means, *grid) + Profiles(table, *grid);
   return fmt::format("<h2>{}</h2>\n<p class=\"faint\">{}</p>\n", kOverEnvs, HtmlEscaped(text)) +
-         "<div class=\"figures\">\n" + ByValue(table, means, *grid) + Profiles(table, *grid) +
-         "</div>\n" +
-         LongTable(monitor::Table(
-                       Head({"group"}, 1) + Head({"runs", "interquartile mean", "95 % interval",
-                                                  "better than the reference", "95 % interval"},
-                                                 0),
-                       Rows(table, means, *grid)),
-                   table.columns.size(), "groups");
+         (figures.empty() ? "" : "<div class=\"figures\">\n" + figures + "</div>\n") +
+         LongTable(Head({"group"}, 1) + Head({"runs", "interquartile mean", "95 % interval",
+                                              "better than the reference", "95 % interval"},
+                                             0),
+                   Rows(table, means, *grid), "groups");
 }
 
 }  // namespace starling::report

@@ -19,8 +19,6 @@ namespace {
 using monitor::HtmlEscaped;
 using monitor::kStyles;
 
-constexpr std::size_t kMaxRunsListed = 200;  // of more, those that are not as they should be
-
 std::string Paragraph(const std::string& text) {
   return text.empty() ? "" : fmt::format("<p class=\"notice\">{}</p>\n", HtmlEscaped(text));
 }
@@ -71,43 +69,21 @@ std::string Results(const std::vector<Group>& groups, const std::vector<results:
   const FacetGrid* const heat = grid ? &*grid : nullptr;
   const FacetGrid* const rows = groups.size() > kMaxTogether ? heat : nullptr;
   const std::string maps = HeatSection(groups, heat, measure, targets);
-  const auto table = [&](const std::string& html) {
-    return LongTable(html, groups.size(), "groups");
-  };
   // 1. Many groups: figures first.
   std::string html = OverEnvsSection(groups, heat, measure);
   if (rows != nullptr) html += ByValueSection(groups, heat, measure) + maps;
   // 2. The numbers.
-  html += "<h2>Result</h2>\n" + table(ResultTable(groups, measure)) +
+  html += "<h2>Result</h2>\n" + ResultTable(groups, measure) +
           fmt::format("<p class=\"faint\">Returns: of each run {}.</p>\n", InWords(measure, runs));
   if (const std::string to_score = ToScoreTable(groups, targets); !to_score.empty()) {
-    html += "<h2>Time to score</h2>\n" + table(to_score);
+    html += "<h2>Time to score</h2>\n" + to_score;
   }
   // 3. What they come from.
   html += (rows == nullptr ? maps : "") + CurveSections(groups, runs, rows) +
           StalenessSection(groups, rows);
   const std::string differences = DifferenceTable(groups);
   if (differences.empty()) return html;
-  return html + "<h2>What differs in the configurations</h2>\n" + table(differences);
-}
-
-// Every run; of very many only those that a reader must know of.
-std::string RunSection(const std::vector<results::LoadedRun>& runs,
-                       const std::vector<Group>& groups, Measure measure) {
-  const bool few = runs.size() <= kMaxRunsListed;
-  std::vector<const results::LoadedRun*> listed;
-  for (const results::LoadedRun& run : runs) {
-    if (few || !run.finished() || !run.problems.empty()) listed.push_back(&run);
-  }
-  const std::string table = listed.empty() ? ""
-                                           : LongTable(RunTable(listed, groups, measure),
-                                                       listed.size(), few ? "runs" : "other runs");
-  if (few) return table;
-  return fmt::format(
-             "<p class=\"faint\">{} of {} runs are finished, without a remark; "
-             "<code>--data</code> writes a row for each run.</p>\n",
-             runs.size() - listed.size(), runs.size()) +
-         table;
+  return html + "<h2>What differs in the configurations</h2>\n" + differences;
 }
 
 std::string Body(const Part& part, const Notes& notes, const Targets& targets) {
@@ -127,7 +103,7 @@ std::string Body(const Part& part, const Notes& notes, const Targets& targets) {
           Paragraph(WhyNoBetter(measure, runs)) + Paragraph(LookAlike(groups));
   // 3. The results, and every run.
   if (!groups.empty()) body += Results(groups, runs, grid, targets);
-  return body + "<h2>Runs</h2>\n" + RunSection(runs, groups, measure);
+  return body + "<h2>Runs</h2>\n" + RunTable(runs, groups, measure);
 }
 
 constexpr char kOfGroups[] =
@@ -163,11 +139,12 @@ std::string OfCurves() {
       "are so many) at every line of metrics.jsonl, nothing else is smoothed there. Throughput is "
       "the mean over 1/{:.0f} of the longest run's time, or over a second or so if that is longer. "
       "Thick curves are the interquartile mean over runs, linear between their points, from where "
-      "all of them have begun to where the first of them ends; bands are its 95 % intervals (1,000 "
-      "draws); thin curves are the runs, where there are no more than {} of them and a figure "
-      "shows no row of groups. No curve has more than {} points. Time is that of training, without "
+      "all of them have begun to where the first of them ends; their bands are 95 % intervals of "
+      "1,000 draws; thin curves are the runs, where there are no more than {} of them and a figure "
+      "shows no row of groups. No curve has more than {} points, {} in small figures. Time is that "
+      "of training, without "
       "what passed between an interruption and going on.</p>\n",
-      kWindows, kMaxThin, kPointsOfGroup);
+      kWindows, kMaxThin, kPointsOfGroup, kPointsOfSmall);
 }
 
 }  // namespace

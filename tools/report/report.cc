@@ -161,25 +161,26 @@ Part LoadPart(const std::string& name, const std::vector<fs::path>& dirs) {
   return part;
 }
 
-std::vector<Part> LoadParts(const ReportOptions& options) {
-  if (!options.parts) return {LoadPart("", options.runs)};
-  std::vector<Part> parts;
+// "bound-by-actors" of "sweeps/study/bound-by-actors/". None if the page has no parts.
+std::vector<std::string> PartNames(const ReportOptions& options) {
+  std::vector<std::string> names;
   for (const fs::path& dir : options.runs) {
-    // "bound-by-actors" of "sweeps/study/bound-by-actors/".
+    if (!options.parts) break;
     std::error_code ignored;
     const fs::path name = fs::weakly_canonical(dir, ignored).filename();
-    parts.push_back(LoadPart((name.empty() ? dir : name).string(), {dir}));
-  }
-  return parts;
-}
-
-// None if the page has no parts.
-std::vector<std::string> NamesOf(const std::vector<Part>& parts) {
-  std::vector<std::string> names;
-  for (const Part& part : parts) {
-    if (!part.name.empty()) names.push_back(part.name);
+    names.push_back((name.empty() ? dir : name).string());
   }
   return names;
+}
+
+std::vector<Part> LoadParts(const ReportOptions& options) {
+  if (!options.parts) return {LoadPart("", options.runs)};
+  const std::vector<std::string> names = PartNames(options);
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    parts.push_back(LoadPart(names[i], {options.runs[i]}));
+  }
+  return parts;
 }
 
 // Prints the problems of damaged runs, whose numbers the page lacks. Returns the exit status.
@@ -235,11 +236,10 @@ int RunReport(const ReportOptions& options) {
   CheckFilesDiffer(options);
   Targets targets;
   for (const std::string& word : options.scores) targets.Add(word);
-  const std::string text = ReadNotes(options.notes);
+  const Notes notes = NotesOf(ReadNotes(options.notes), PartNames(options));
   // 2. Load the runs and write the page.
   const std::vector<Part> parts = LoadParts(options);
   targets.Check(EnvsOf(parts));
-  const Notes notes = NotesOf(text, NamesOf(parts));
   const std::string page = MakePage(parts, options.title, notes, targets);
   WriteOrThrow(options.out, page, "--out");
   std::size_t runs = 0;

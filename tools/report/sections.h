@@ -17,17 +17,19 @@ namespace starling::report {
 
 // A short piece of a line in this style, for legends and tables.
 std::string Chip(std::size_t style);
-// Folds a table with many rows under "all 24 groups".
-std::string LongTable(const std::string& table, std::size_t rows, const char* of);
+// A table, folded under "all 24 groups" if it has many rows.
+std::string LongTable(const std::string& head, const std::vector<std::string>& rows,
+                      const char* of);
 // A row per group: its numbers, and what limits its speed.
 std::string ResultTable(const std::vector<Group>& groups, Measure measure);
 // A row per group with a target; "" if there is none.
 std::string ToScoreTable(const std::vector<Group>& groups, const Targets& targets);
 // A row per key in which groups differ, or per group if there are many; "" if they do not differ.
 std::string DifferenceTable(const std::vector<Group>& groups);
-// A row per run, in any state.
-std::string RunTable(const std::vector<const results::LoadedRun*>& runs,
-                     const std::vector<Group>& groups, Measure measure);
+// A row per run, in any state; of more than 200 runs, a sentence and a row for each run that has
+// not finished or has a remark.
+std::string RunTable(const std::vector<results::LoadedRun>& runs, const std::vector<Group>& groups,
+                     Measure measure);
 
 // ---- Curves (figures.cc)
 

@@ -16,10 +16,10 @@ using monitor::Cell;
 using monitor::GroupClass;
 using monitor::Head;
 using monitor::HtmlEscaped;
-using monitor::Table;
 
-constexpr std::size_t kMaxAcross = 4;     // groups beside each other in a table
-constexpr std::size_t kMaxRowsOpen = 20;  // of a table that is not folded
+constexpr std::size_t kMaxAcross = 4;        // groups beside each other in a table
+constexpr std::size_t kMaxRowsOpen = 20;     // of a table that is not folded
+constexpr std::size_t kMaxRunsListed = 200;  // of more, those that are not as they should be
 
 // Text for an absent value.
 constexpr char kNone[] = "–";
@@ -121,70 +121,89 @@ std::string Chip(std::size_t style) {
       GroupClass(style));
 }
 
-std::string LongTable(const std::string& table, std::size_t rows, const char* of) {
-  return rows > kMaxRowsOpen ? monitor::Folded(fmt::format("all {} {}", rows, of), table) : table;
+std::string LongTable(const std::string& head, const std::vector<std::string>& rows,
+                      const char* of) {
+  const std::string table = monitor::Table(head, fmt::to_string(fmt::join(rows, "")));
+  return rows.size() > kMaxRowsOpen
+             ? monitor::Folded(fmt::format("all {} {}", rows.size(), of), table)
+             : table;
 }
 
 std::string ResultTable(const std::vector<Group>& groups, Measure measure) {
-  std::string rows;
+  std::vector<std::string> rows;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const auto stratum = static_cast<std::uint32_t>(g);
-    rows += ResultRow(groups[g], NumbersOf(groups[g], measure, stratum),
-                      /*short_text=*/groups.size() > kMaxAcross);
+    rows.push_back(ResultRow(groups[g], NumbersOf(groups[g], measure, stratum),
+                             /*short_text=*/groups.size() > kMaxAcross));
   }
-  return Table(
+  return LongTable(
       Head({"group"}, 1) +
           Head({"finished", "interquartile mean", "95 % interval", "median", "mean", "steps/s"},
                0) +
           Head({"what limits the speed"}, 1),
-      rows);
+      rows, "groups");
 }
 
 std::string ToScoreTable(const std::vector<Group>& groups, const Targets& targets) {
-  std::string rows;
+  std::vector<std::string> rows;
   for (const Group& group : groups) {
-    if (const auto score = targets.For(group.Env())) rows += ToScoreRow(group, *score);
+    if (const auto score = targets.For(group.Env())) rows.push_back(ToScoreRow(group, *score));
   }
   if (rows.empty()) return "";
-  return Table(Head({"group"}, 1) +
-                   Head({"score", "reached by", "median steps", "median seconds"}, 0) +
-                   Head({"each run, seconds"}, 1),
-               rows);
+  return LongTable(Head({"group"}, 1) +
+                       Head({"score", "reached by", "median steps", "median seconds"}, 0) +
+                       Head({"each run, seconds"}, 1),
+                   rows, "groups");
 }
 
 std::string DifferenceTable(const std::vector<Group>& groups) {
   const std::vector<KeyDifference> differences = Differences(groups);
   if (differences.empty()) return "";
-  std::string rows;
+  std::vector<std::string> rows;
   // Many groups: a row per group and a column per key.
   if (groups.size() > kMaxAcross) {
     std::string head = Head({"group"}, 1);
     for (const KeyDifference& key : differences) head += "<th>" + Code(key.key) + "</th>";
     for (std::size_t g = 0; g < groups.size(); ++g) {
-      rows += "<tr>" + GroupCell(groups[g]);
-      for (const KeyDifference& key : differences) rows += Cell(Code(key.values[g]));
-      rows += "</tr>\n";
+      std::string row = "<tr>" + GroupCell(groups[g]);
+      for (const KeyDifference& key : differences) row += Cell(Code(key.values[g]));
+      rows.push_back(row + "</tr>\n");
     }
-    return Table(head, rows);
+    return LongTable(head, rows, "groups");
   }
   // Few groups: a row per key and a column per group.
   std::string head = Head({"key"}, 1);
   for (const Group& group : groups) head += "<th>" + Name(group) + "</th>";
   for (const KeyDifference& key : differences) {
-    rows += "<tr>" + Cell(Code(key.key), "key");
-    for (const std::string& value : key.values) rows += Cell(Code(value));
-    rows += "</tr>\n";
+    std::string row = "<tr>" + Cell(Code(key.key), "key");
+    for (const std::string& value : key.values) row += Cell(Code(value));
+    rows.push_back(row + "</tr>\n");
   }
-  return Table(head, rows);
+  return LongTable(head, rows, "keys");
 }
 
-std::string RunTable(const std::vector<const results::LoadedRun*>& runs,
-                     const std::vector<Group>& groups, Measure measure) {
-  std::string rows;
-  for (const results::LoadedRun* run : runs) rows += RunRow(*run, groups, measure);
-  return Table(Head({"run", "group"}, 2) + Head({"seed"}, 0) + Head({"state", "remarks"}, 2) +
-                   Head({"steps", "time", "steps/s", "return", "staleness mean / max"}, 0),
-               rows);
+std::string RunTable(const std::vector<results::LoadedRun>& runs, const std::vector<Group>& groups,
+                     Measure measure) {
+  // 1. Every run, or of very many those that a reader must know of.
+  const bool few = runs.size() <= kMaxRunsListed;
+  std::vector<std::string> rows;
+  for (const results::LoadedRun& run : runs) {
+    if (few || !run.finished() || !run.problems.empty()) {
+      rows.push_back(RunRow(run, groups, measure));
+    }
+  }
+  // 2. The table, if it has rows.
+  const std::string sentence =
+      few ? ""
+          : fmt::format(
+                "<p class=\"faint\">{} of {} runs are finished, without a remark; "
+                "<code>--data</code> writes a row for each run.</p>\n",
+                runs.size() - rows.size(), runs.size());
+  if (rows.empty()) return sentence;
+  return sentence +
+         LongTable(Head({"run", "group"}, 2) + Head({"seed"}, 0) + Head({"state", "remarks"}, 2) +
+                       Head({"steps", "time", "steps/s", "return", "staleness mean / max"}, 0),
+                   rows, few ? "runs" : "others");
 }
 
 }  // namespace starling::report

@@ -53,6 +53,22 @@ TEST(PlotTest, PlacesAreEvenlySpacedAndHaveNames) {
   EXPECT_THAT(svg, HasSubstr(">16</text>"));
 }
 
+TEST(PlotTest, OfManyPlacesSomeHaveNames) {
+  Plot plot = SomePlot();
+  for (int i = 0; i < 100; ++i) plot.places.push_back(std::to_string(i));
+  const std::string svg = DrawPlot(plot);
+  EXPECT_THAT(svg, HasSubstr(">95</text>"));
+  EXPECT_THAT(svg, Not(HasSubstr(">1</text>")));
+}
+
+TEST(PlotTest, WhiskersAreSeenWhole) {
+  Plot plot = SomePlot();
+  plot.whiskers.push_back({.style = 9, .x = 50, .low = -40, .high = 60});
+  const std::string svg = DrawPlot(plot);
+  EXPECT_THAT(svg, HasSubstr("class=\"whisker g1 d1\""));
+  EXPECT_THAT(svg, HasSubstr(">50</text>")) << "the curve alone ends at 10";
+}
+
 TEST(StripsTest, ACellForEachShareThatIsNotZero) {
   Strips strips{.x_label = "version", .y_label = "actor", .rows = {"0", "<7>"}};
   strips.x.Add(100), strips.x.Add(200);

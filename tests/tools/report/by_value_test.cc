@@ -70,9 +70,13 @@ TEST(PlotByValueTest, ALineHasTheColumnsThatAreThere) {
       *lines, {{2, interval}, {3, interval}, {2, interval}, {}, {2, interval}, {4, std::nullopt}});
   ASSERT_THAT(plot.curves, SizeIs(2));
   EXPECT_THAT(plot.curves[0].samples, SizeIs(3));
-  EXPECT_THAT(plot.curves[1].samples, ElementsAre(monitor::Sample{0, 3}, monitor::Sample{2, 4}));
-  ASSERT_THAT(plot.bands, SizeIs(1)) << "of one run nobody knows the spread";
-  EXPECT_THAT(plot.bands[0].curve.low, ElementsAre(1, 1, 1));
+  // The second line lies 0.04 to the right of its places.
+  EXPECT_THAT(plot.curves[1].samples,
+              ElementsAre(monitor::Sample{0.04, 3}, monitor::Sample{2.04, 4}));
+  ASSERT_THAT(plot.whiskers, SizeIs(4)) << "of one run nobody knows the spread";
+  EXPECT_EQ(plot.whiskers[3].style, 1u);
+  EXPECT_EQ(plot.whiskers[3].x, 0.04);
+  EXPECT_EQ(plot.whiskers[3].high, 5);
   EXPECT_THAT(plot.places, ElementsAre("0", "1", "2"));
 }
 
@@ -104,6 +108,17 @@ TEST_F(ByValueSectionTest, AFigureForEachRow) {
                           HasSubstr("<figcaption>env.name = b</figcaption>"),
                           HasSubstr(">16</text>"), Not(HasSubstr("class=\"legend\""))));
   EXPECT_THAT(ByValueSection(groups, nullptr, Measure::kTraining), IsEmpty());
+}
+
+TEST_F(ByValueSectionTest, ARowWithoutFinishedRunsSaysSo) {
+  for (results::LoadedRun& run : runs_) {
+    if (run.Key("env.name") == "\"b\"") run.state = results::RunState::kUnfinished;
+  }
+  const std::vector<Group> groups = MakeGroups(runs_);
+  const std::optional<FacetGrid> grid = FacetGridOf(groups);
+  ASSERT_TRUE(grid);
+  EXPECT_THAT(ByValueSection(groups, &*grid, Measure::kTraining),
+              AllOf(HasSubstr("<svg"), HasSubstr("no run has finished here")));
 }
 
 }  // namespace

@@ -190,12 +190,13 @@ TEST(FacetGridTest, BelowEnvironmentsSeveralKeysMakeAColumn) {
   const std::vector<results::LoadedRun> runs = RunsOf(configs);
   const std::optional<FacetGrid> grid = FacetGridOf(MakeGroups(runs));
   ASSERT_TRUE(grid);
-  EXPECT_EQ(grid->ColumnKey(), "staleness.correction, staleness.delay");
-  EXPECT_THAT(grid->columns, ElementsAre("none, 4", "none, 16", "gap, 4", "gap, 16"));
-  EXPECT_EQ(grid->column_names[3], "correction, delay = gap, 16");
-  EXPECT_THAT(grid->groups[0], ElementsAre(Optional(2u), Optional(0u), Optional(3u), Optional(1u)));
+  EXPECT_EQ(grid->ColumnKey(), "staleness.delay, staleness.correction") << "quantities first";
+  EXPECT_THAT(grid->columns, ElementsAre("4, none", "4, gap", "16, none", "16, gap"));
+  EXPECT_EQ(grid->column_names[3], "delay, correction = 16, gap");
+  EXPECT_THAT(grid->column_values[3], ElementsAre("16", "gap"));
+  EXPECT_THAT(grid->groups[0], ElementsAre(Optional(2u), Optional(3u), Optional(0u), Optional(1u)));
   EXPECT_THAT(grid->groups[1],
-              ElementsAre(Optional(6u), Optional(4u), Eq(std::nullopt), Optional(5u)));
+              ElementsAre(Optional(6u), Eq(std::nullopt), Optional(4u), Optional(5u)));
 }
 
 TEST(FacetGridTest, OneKeyOrThreeAreNoGrid) {

@@ -44,7 +44,7 @@ TEST(NotesTest, PartsAndTheEndHaveTheirOwn) {
   EXPECT_EQ(notes.end, "<div class=\"notes\">\n<p>method</p>\n</div>\n");
   EXPECT_EQ(notes.parts.at("bound"), "");
   EXPECT_EQ(NotesOf("", {}).top, "");
-  EXPECT_EQ(NotesOf("----\n", {}).top, "<div class=\"notes\">\n<p>----</p>\n</div>\n");
+  EXPECT_EQ(NotesOf("----\n ---\n", {}).top, "<div class=\"notes\">\n<p>----\n---</p>\n</div>\n");
 }
 
 TEST(NotesTest, APartThatIsNotThereIsNamed) {
@@ -58,8 +58,9 @@ TEST(NotesTest, APartThatIsNotThereIsNamed) {
   };
   EXPECT_THAT(mistake("--- dely\n", {"bound", "delay"}),
               HasSubstr("\"--- dely\": no such part; there are bound, delay; did you mean"));
+  EXPECT_THAT(mistake("---\ta\n", {"a", "a"}), HasSubstr("2 parts have this name"));
   EXPECT_THAT(mistake("--- a\n", {}), HasSubstr("without --parts there are no parts"));
-  EXPECT_THAT(mistake("---\n---\n", {}), HasSubstr("\"---\" is there twice"));
+  EXPECT_THAT(mistake("---\n---\n", {}), HasSubstr("\"---\": it is there twice"));
 }
 
 TEST(NotesTest, NothingElseMeansAnything) {

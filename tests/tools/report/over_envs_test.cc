@@ -13,10 +13,12 @@ using testing::Not;
 
 class OverEnvsTest : public testing::Test {
  protected:
-  void Add(const char* env, const char* delay, const std::vector<double>& returns) {
+  void Add(const char* env, const char* delay, const std::vector<double>& returns,
+           const char* correction = "\"none\"") {
     for (const double mean_return : returns) {
       runs_.push_back(RunOf({{"env.name", env},
                              {"staleness.delay", delay},
+                             {"staleness.correction", correction},
                              {"run.seed", std::to_string(runs_.size())}}));
       runs_.back().summary.emplace();
       runs_.back().summary->mean_return = mean_return;
@@ -53,11 +55,49 @@ TEST_F(OverEnvsTest, NumbersMakeACurve) {
   for (const char* env : {"\"a\"", "\"b\""}) {
     for (const char* delay : {"0", "4", "16"}) Add(env, delay, {3});
   }
-  EXPECT_THAT(Section(),
-              AllOf(HasSubstr("<figcaption>interquartile mean</figcaption>"),
-                    Not(HasSubstr("with the 95 % interval")), HasSubstr("staleness.delay"),
-                    HasSubstr("delay = 4</td><td>2</td><td>1.00</td><td>–</td>")))
+  EXPECT_THAT(Section(), AllOf(HasSubstr("<figcaption>interquartile mean</figcaption>"),
+                               Not(HasSubstr("class=\"whisker")), HasSubstr("staleness.delay"),
+                               HasSubstr("delay = 4</td><td>2</td><td>1.00</td><td>–</td>")))
       << "one run has no interval";
+}
+
+// Delay 4 lacks an environment. The dots are at places 0 and 2 of three, and the second is half as
+// high as the first: the axis begins at 0.
+TEST_F(OverEnvsTest, AColumnThatIsLeftOutLeavesAGapInTheCurve) {
+  for (const char* env : {"\"a\"", "\"b\""}) {
+    Add(env, "0", {4, 4});
+    Add(env, "16", {2, 2});
+  }
+  Add("\"a\"", "4", {3});
+  const std::string html = Section();
+  monitor::Plot plot{.x_label = "staleness.delay",
+                     .y_label = "return, of the reference's",
+                     .from_zero = true,
+                     .places = {"0", "4", "16"}};
+  plot.whiskers = {{.style = 0, .x = 0, .low = 1, .high = 1},
+                   {.style = 0, .x = 2, .low = 0.5, .high = 0.5}};
+  for (const std::size_t style : {1, 2, 0}) {
+    const auto kind = style > 0 ? monitor::Curve::Kind::kRun : monitor::Curve::Kind::kGroup;
+    plot.curves.push_back({.kind = kind,
+                           .style = style,
+                           .samples = {{0, 1}, {2, 0.5}},
+                           .title = style == 1   ? "a"
+                                    : style == 2 ? "b"
+                                                 : "",
+                           .dots = true});
+  }
+  EXPECT_THAT(html, HasSubstr(DrawPlot(plot)));
+}
+
+TEST_F(OverEnvsTest, EachCombinationOfTheOtherKeysIsALine) {
+  for (const char* env : {"\"a\"", "\"b\""}) {
+    for (const char* delay : {"0", "4", "16"}) Add(env, delay, {2, 2});
+    Add(env, "16", {3, 3}, "\"gap\"");
+  }
+  EXPECT_THAT(Section(), AllOf(HasSubstr("<title>correction = none</title>"),
+                               HasSubstr("<title>correction = gap</title>"),
+                               HasSubstr("delay, correction = 16, gap</td><td>4</td><td>1.50</td>"),
+                               HasSubstr("class=\"whisker g1 d0\"")));
 }
 
 TEST_F(OverEnvsTest, WhatCannotBeComparedIsLeftOut) {
@@ -90,7 +130,8 @@ TEST_F(OverEnvsTest, MoreGroupsThanStylesOfLines) {
   }
   EXPECT_THAT(Section(), AllOf(HasSubstr("interquartile mean</figcaption>"),
                                HasSubstr("<summary>all 25 groups</summary>"),
-                               Not(HasSubstr("performance profiles"))));
+                               HasSubstr("25 groups an environment are more than 24 styles"),
+                               Not(HasSubstr("performance profiles</figcaption>"))));
 }
 
 }  // namespace

@@ -332,6 +332,24 @@ TEST_F(ReportTest, TheNumbersCanBeKept) {
               HasSubstr("--data x.txt: write x.csv or x.json"));
 }
 
+TEST_F(ReportTest, PartsAndTheEndHaveNotes) {
+  WriteRun(dir_, "runs/first", {.bound = "0"});
+  WriteRun(dir_, "runs/second", {.bound = "4"});
+  dir_.Write("notes.txt", "claim\n--- second\nolder\n---\nmethod\n");
+  const std::string page = Page({"runs/first", "runs/second", "--parts", "--notes", "notes.txt"});
+  std::size_t at = 0;
+  for (const char* next :
+       {"<p>claim</p>", ">first</h1>", ">second</h1>", "<p>older</p>",
+        "<p class=\"faint\">Starling", "<p>method</p>", "<h2>How to read this</h2>"}) {
+    const std::size_t found = page.find(next, at);
+    ASSERT_NE(found, std::string::npos) << next;
+    at = found;
+  }
+  dir_.Write("notes.txt", "--- secnd\n");
+  EXPECT_THAT(Mistake({"runs/first", "runs/second", "--parts", "--notes", "notes.txt"}),
+              HasSubstr("\"--- secnd\": no such part; there are first, second; did you mean"));
+}
+
 TEST_F(ReportTest, VirtualTimeIsSaidToBeSo) {
   WriteSeeds("4", 2);
   dir_.Write("runs/b4-2/simulated", "");
