@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws bound.svg from docs/results/staleness.csv: seconds to a return of 10 against the bound.
+"""Draws bound.svg from docs/results/2026-11-22-staleness.csv: seconds to a return of 10 against the bound.
 
     docs/pictures/bound.py          (at the top of the repository; needs Python alone)
 """
@@ -18,7 +18,7 @@ TOP_SECONDS = 40
 def medians():
     """{actors: {bound: median of the seeds, infinite where the median run never got there}}."""
     seconds = collections.defaultdict(list)
-    with open("docs/results/staleness.csv", newline="") as file:
+    with open("docs/results/2026-11-22-staleness.csv", newline="") as file:
         for row in csv.DictReader(file):
             if (row["part"], row["env"]) == ("bound-by-actors", "minatar/breakout"):
                 reached = row["reached"] == "true"
