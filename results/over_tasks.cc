@@ -51,6 +51,22 @@ Estimate InterquartileMeanOver(const TaskScores& scores) {
           })};
 }
 
+Estimate MeanOver(const TaskScores& scores) {
+  const auto tasks = static_cast<double>(scores.size());
+  const std::vector<Bootstrap> draws = DrawsOf(scores, 0);
+  double sum = 0;
+  for (const std::vector<double>& task : scores) sum += Mean(task);
+  return {sum / tasks, IntervalOf([&](std::size_t draw) {
+            double drawn = 0;
+            for (std::size_t task = 0; task < scores.size(); ++task) {
+              double of_task = 0;
+              for (const std::uint32_t run : draws[task].Draw(draw)) of_task += scores[task][run];
+              drawn += of_task / static_cast<double>(scores[task].size());
+            }
+            return drawn / tasks;
+          })};
+}
+
 Estimate ProbabilityOfImprovement(const TaskScores& a, const TaskScores& b) {
   CHECK(a.size() == b.size(), "{} tasks and {}", a.size(), b.size());
   // 1. Compare all pairs of runs of each task.

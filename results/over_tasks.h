@@ -19,8 +19,12 @@ struct Estimate {
 
 // REQUIRES of all that follow: at least one task, each with at least one run.
 
-// The interquartile mean of all runs of all tasks together.
+// The interquartile mean of all runs of all tasks together. It leaves out the worst quarter: a task
+// that is lost may not be seen in it.
 Estimate InterquartileMeanOver(const TaskScores& scores);
+
+// The mean over tasks of the mean over runs. It leaves out nothing.
+Estimate MeanOver(const TaskScores& scores);
 
 // The probability that a run of `a` has a higher score than one of `b` in the same task, where
 // equal scores count half; the mean over tasks. REQUIRES: both are over the same tasks.

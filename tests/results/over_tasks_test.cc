@@ -30,6 +30,15 @@ TEST(OverTasks, TheIntervalIsThatOfAllDraws) {
   EXPECT_EQ(InterquartileMeanOver(scores).interval, estimate.interval) << "the draws are fixed";
 }
 
+// (2 + 10) / 2: each task counts as much as the other, however many runs it has. A lost run counts.
+TEST(OverTasks, TheMeanIsOfTheTasksMeans) {
+  EXPECT_EQ(MeanOver({{1, 2, 3}, {10}}).value, 6);
+  EXPECT_EQ(MeanOver({{8, 8, 8, 0}}).value, 6);
+  EXPECT_EQ(MeanOver({{1, 1}, {9, 9}}).interval, (Interval{5, 5}));
+  // Two runs, 0 and 1: a draw is 0, 0.5 or 1, each end in a quarter of the draws.
+  EXPECT_EQ(MeanOver({{0, 1}}).interval, (Interval{0, 1}));
+}
+
 // Pairs of (1, 3) and (2, 2): 3 beats both, 1 neither. In the second task all are equal.
 TEST(OverTasks, ImprovementIsTheShareOfPairsThatWin) {
   EXPECT_EQ(ProbabilityOfImprovement({{1, 3}}, {{2, 2}}).value, 0.5);

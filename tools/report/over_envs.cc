@@ -87,21 +87,43 @@ std::string EstimateCells(const Estimate& estimate, bool has_interval) {
          Cell(has_interval ? fmt::format("{:.2f} to {:.2f}", low, high) : "–");
 }
 
+// Of each column the mean over environments, in shares of the reference's mean; none if that is not
+// positive in each of them.
+std::vector<Estimate> PlainMeans(const Table& table) {
+  std::vector<double> of_reference;
+  for (const std::vector<double>& env : table.columns.front().scores) {
+    of_reference.push_back(results::Mean(env));
+    if (of_reference.back() <= 0) return {};
+  }
+  std::vector<Estimate> means;
+  for (const Column& column : table.columns) {
+    TaskScores scores = column.scores;
+    for (std::size_t env = 0; env < scores.size(); ++env) {
+      for (double& score : scores[env]) score /= of_reference[env];
+    }
+    means.push_back(results::MeanOver(scores));
+  }
+  return means;
+}
+
 std::vector<std::string> Rows(const Table& table, const std::vector<Estimate>& means,
                               const FacetGrid& grid) {
   std::vector<std::string> rows;
   const Column& reference = table.columns.front();
+  const std::vector<Estimate> plain = PlainMeans(table);
+  const std::string none = Cell("–") + Cell("–");
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     const Column& column = table.columns[c];
-    std::string row =
-        "<tr>" +
-        Cell(Chip(column.number) + HtmlEscaped(grid.column_names[column.number]), "label") +
-        Cell(fmt::format("{}", column.runs())) + EstimateCells(means[c], column.has_interval());
-    row += c == 0
-               ? Cell("–") + Cell("–")
-               : EstimateCells(results::ProbabilityOfImprovement(column.scores, reference.scores),
-                               column.has_interval() && reference.has_interval());
-    rows.push_back(row + "</tr>\n");
+    const std::string name = Chip(column.number) + HtmlEscaped(grid.column_names[column.number]);
+    std::string better = none;
+    if (c > 0) {
+      better = EstimateCells(results::ProbabilityOfImprovement(column.scores, reference.scores),
+                             column.has_interval() && reference.has_interval());
+    }
+    rows.push_back("<tr>" + Cell(name, "label") + Cell(fmt::format("{}", column.runs())) +
+                   EstimateCells(means[c], column.has_interval()) +
+                   (plain.empty() ? none : EstimateCells(plain[c], column.has_interval())) +
+                   better + "</tr>\n");
   }
   return rows;
 }
@@ -188,8 +210,9 @@ std::string OverEnvsSection(const std::vector<Group>& groups, const FacetGrid* g
   const std::string reference = grid->column_names[table.columns.front().number];
   std::string text = fmt::format(
       "Environments: {}. Returns are divided by the interquartile mean of the reference, {}, in "
-      "the same environment: 1 is as good. The intervals, vertical lines in the figure, take that "
-      "mean as it is.",
+      "the same environment, for the plain means by its mean: 1 is as good. The intervals, "
+      "vertical "
+      "lines in the figure, take that as it is.",
       fmt::join(table.envs, ", "), reference);
   if (!table.left_out.empty()) {
     text += fmt::format(" Left out, without a positive return of the reference: {}.",
@@ -208,9 +231,10 @@ std::string OverEnvsSection(const std::vector<Group>& groups, const FacetGrid* g
   const std::string figures = ByValue(table, means, *grid) + Profiles(table, *grid);
   return fmt::format("<h2>{}</h2>\n<p class=\"faint\">{}</p>\n", kOverEnvs, HtmlEscaped(text)) +
          (figures.empty() ? "" : "<div class=\"figures\">\n" + figures + "</div>\n") +
-         LongTable(Head({"group"}, 1) + Head({"runs", "interquartile mean", "95 % interval",
-                                              "better than the reference", "95 % interval"},
-                                             0),
+         LongTable(Head({"group"}, 1) +
+                       Head({"runs", "interquartile mean", "95 % interval", "mean", "95 % interval",
+                             "better than the reference", "95 % interval"},
+                            0),
                    Rows(table, means, *grid), "groups");
 }
 

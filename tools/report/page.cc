@@ -119,7 +119,9 @@ constexpr char kOfGroups[] =
     "about the best.</p>\n";
 
 constexpr char kOfAllEnvs[] =
-    "<p>Over all environments, the interquartile mean is of all their runs together. How often a "
+    "<p>Over all environments, the interquartile mean is of all their runs together, so an "
+    "environment whose runs are mostly lost may not be seen in it; the mean is that of the "
+    "environments' means, and leaves out nothing. How often a "
     "group is better than the reference is the probability that one of its runs has a higher "
     "return than one of the reference's in the same environment, where equal ones count half; the "
     "mean over environments (Agarwal et al., 2021). 0.5 is no difference. A performance profile "

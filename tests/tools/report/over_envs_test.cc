@@ -43,12 +43,24 @@ TEST_F(OverEnvsTest, ReturnsAreSharesOfTheFirstColumns) {
       Section(),
       AllOf(HasSubstr("the reference, delay = 0, in the same environment"),
             HasSubstr("Environments: a, b. "),
-            HasSubstr("delay = 0</td><td>4</td><td>1.00</td><td>1.00 to 1.00</td><td>–</td>"),
-            HasSubstr("delay = 4</td><td>4</td><td>0.75</td><td>0.75 to 0.75</td><td>0.25</td>"
-                      "<td>0.25 to 0.25</td>"),
+            HasSubstr("delay = 0</td><td>4</td><td>1.00</td><td>1.00 to 1.00</td>"
+                      "<td>1.00</td><td>1.00 to 1.00</td><td>–</td>"),
+            HasSubstr("delay = 4</td><td>4</td><td>0.75</td><td>0.75 to 0.75</td>"
+                      "<td>0.75</td><td>0.75 to 0.75</td><td>0.25</td><td>0.25 to 0.25</td>"),
             HasSubstr("performance profiles"), Not(HasSubstr("Left out")),
             Not(HasSubstr("interquartile mean</figcaption>"))))
       << "two columns are no curve";
+}
+
+// In b three runs of four are lost: of all eight the middle four are 0, 1, 1 and 1 of the
+// reference's, and the mean over environments is (1 + 1 / 4) / 2.
+TEST_F(OverEnvsTest, ThePlainMeanSeesWhatIsLost) {
+  Add("\"a\"", "0", {10, 10, 10, 10});
+  Add("\"a\"", "4", {10, 10, 10, 10});
+  Add("\"b\"", "0", {2, 2, 2, 2});
+  Add("\"b\"", "4", {2, 0, 0, 0});
+  EXPECT_THAT(Section(), AllOf(HasSubstr("delay = 4</td><td>8</td><td>0.75</td>"),
+                               HasSubstr("</td><td>0.62</td><td>")));
 }
 
 TEST_F(OverEnvsTest, NumbersMakeACurve) {
