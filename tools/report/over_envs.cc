@@ -142,8 +142,9 @@ std::string ByValue(const Table& table, const std::vector<Estimate>& means, cons
   }
   Plot plot = PlotByValue(*lines, all);
   plot.y_label = "return, of the reference's";
-  if (lines->lines.size() > 1)
+  if (lines->lines.size() > 1) {
     return Figure("interquartile mean", DrawPlot(plot) + LegendOf(*lines));
+  }
   // 2. Each environment.
   std::string legend = "<li>" + Chip(0) + "all</li>\n";
   for (std::size_t env = 0; env < table.envs.size(); ++env) {
@@ -211,8 +212,7 @@ std::string OverEnvsSection(const std::vector<Group>& groups, const FacetGrid* g
   std::string text = fmt::format(
       "Environments: {}. Returns are divided by the interquartile mean of the reference, {}, in "
       "the same environment, for the plain means by its mean: 1 is as good. The intervals, "
-      "vertical "
-      "lines in the figure, take that as it is.",
+      "vertical lines in the figure, take that as it is.",
       fmt::join(table.envs, ", "), reference);
   if (!table.left_out.empty()) {
     text += fmt::format(" Left out, without a positive return of the reference: {}.",
@@ -223,8 +223,7 @@ std::string OverEnvsSection(const std::vector<Group>& groups, const FacetGrid* g
   }
   if (grid->columns.size() > monitor::kStyles) {
     text += fmt::format(
-        " {} groups an environment are more than {} styles of lines: they have no "
-        "performance profiles.",
+        " {} groups an environment are more than {} styles of lines: no performance profiles.",
         grid->columns.size(), monitor::kStyles);
   }
   // 3. The figures and the table.

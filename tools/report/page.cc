@@ -144,8 +144,7 @@ std::string OfCurves() {
       "all of them have begun to where the first of them ends; their bands are 95 % intervals of "
       "1,000 draws; thin curves are the runs, where there are no more than {} of them and a figure "
       "shows no row of groups. No curve has more than {} points, {} in small figures. Time is that "
-      "of training, without "
-      "what passed between an interruption and going on.</p>\n",
+      "of training, without what passed between an interruption and going on.</p>\n",
       kWindows, kMaxThin, kPointsOfGroup, kPointsOfSmall);
 }
 
