@@ -19,8 +19,8 @@ struct Estimate {
 
 // REQUIRES of all that follow: at least one task, each with at least one run.
 
-// The interquartile mean of all runs of all tasks together. It leaves out the worst quarter: a task
-// that is lost may not be seen in it.
+// The interquartile mean of all runs of all tasks together. It leaves out the best and the worst
+// quarter: a task that is lost may not be seen in it.
 Estimate InterquartileMeanOver(const TaskScores& scores);
 
 // The mean over tasks of the mean over runs. It leaves out nothing.

@@ -91,11 +91,9 @@ Plot PlotByValue(const ValueLines& lines, const std::vector<ByValueEstimate>& co
 
 std::string LegendOf(const ValueLines& lines) {
   if (lines.lines.size() < 2) return "";
-  std::string items;
-  for (std::size_t line = 0; line < lines.lines.size(); ++line) {
-    items += "<li>" + Chip(line) + HtmlEscaped(lines.lines[line]) + "</li>\n";
-  }
-  return "<ul class=\"legend\">\n" + items + "</ul>\n";
+  std::vector<std::pair<std::size_t, std::string>> names;
+  for (const std::string& line : lines.lines) names.emplace_back(names.size(), line);
+  return Legend(names);
 }
 
 std::string ByValueSection(const std::vector<Group>& groups, const FacetGrid* grid,

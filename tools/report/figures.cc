@@ -120,17 +120,16 @@ std::string SmallFigures(const Quantity& quantity, const std::vector<Group>& gro
 }
 
 // Chip and name of every style: of the groups, or of the columns of `grid`.
-std::string Legend(const std::vector<Group>& groups, const FacetGrid* grid) {
-  std::string items;
-  const auto add = [&](std::size_t style, const std::string& name) {
-    items += fmt::format("<li>{}{}</li>\n", Chip(style), HtmlEscaped(name));
-  };
+std::string LegendOf(const std::vector<Group>& groups, const FacetGrid* grid) {
+  std::vector<std::pair<std::size_t, std::string>> lines;
   if (grid == nullptr) {
-    for (const Group& group : groups) add(group.style, group.label);
+    for (const Group& group : groups) lines.emplace_back(group.style, group.label);
   } else {
-    for (std::size_t c = 0; c < grid->columns.size(); ++c) add(c, grid->column_names[c]);
+    for (std::size_t c = 0; c < grid->columns.size(); ++c) {
+      lines.emplace_back(c, grid->column_names[c]);
+    }
   }
-  return "<ul class=\"legend\">\n" + items + "</ul>\n";
+  return Legend(lines);
 }
 
 // The axis of time, in the unit that suits the longest run.
@@ -155,7 +154,7 @@ TimeAxis TimeAxisFor(const std::vector<results::LoadedRun>& runs) {
 
 std::string Section(const std::string& title, const std::vector<Quantity>& quantities,
                     const std::vector<Group>& groups, const FacetGrid* grid) {
-  const std::string head = "<h2>" + title + "</h2>\n" + Legend(groups, grid);
+  const std::string head = "<h2>" + title + "</h2>\n" + LegendOf(groups, grid);
   if (grid == nullptr) return head + RowsOfEnvs(quantities, groups);
   std::string rows;
   for (const Quantity& quantity : quantities) rows += SmallFigures(quantity, groups, *grid);

@@ -61,9 +61,10 @@ struct KeyDifference {
 };
 std::vector<KeyDifference> Differences(const std::vector<Group>& groups);
 
-// Chooses a few keys that together distinguish all groups, greedily: first the environment, then
-// "simulated", then what a sweep varies, last rates, which are tuned, and keys whose "auto" follows
-// from others; among equals the key that splits most.
+// Chooses a few keys that together distinguish all groups, one after the other: the environment,
+// "simulated", what a sweep varies, then what else differs. Rates come late in both, because they
+// are tuned for the others. Last come the sections whose "auto" follows from other keys. Among
+// equals the key that splits most groups is taken.
 std::vector<KeyDifference> TellingKeys(const std::vector<KeyDifference>& differences,
                                        std::size_t groups);
 

@@ -146,7 +146,7 @@ std::string ByValue(const Table& table, const std::vector<Estimate>& means, cons
     return Figure("interquartile mean", DrawPlot(plot) + LegendOf(*lines));
   }
   // 2. Each environment.
-  std::string legend = "<li>" + Chip(0) + "all</li>\n";
+  std::vector<std::pair<std::size_t, std::string>> legend = {{0, "all"}};
   for (std::size_t env = 0; env < table.envs.size(); ++env) {
     Curve curve{.kind = Curve::Kind::kRun,
                 .style = env + 1,
@@ -158,10 +158,9 @@ std::string ByValue(const Table& table, const std::vector<Estimate>& means, cons
                                results::InterquartileMean(column.scores[env])});
     }
     plot.curves.insert(plot.curves.end() - 1, std::move(curve));
-    legend += fmt::format("<li>{}{}</li>\n", Chip(env + 1), HtmlEscaped(table.envs[env]));
+    legend.emplace_back(env + 1, table.envs[env]);
   }
-  return Figure("interquartile mean",
-                DrawPlot(plot) + "<ul class=\"legend\">\n" + legend + "</ul>\n");
+  return Figure("interquartile mean", DrawPlot(plot) + Legend(legend));
 }
 
 // "" if there are more columns than styles of lines.
@@ -170,7 +169,7 @@ std::string Profiles(const Table& table, const FacetGrid& grid) {
   Plot plot{.x_label = "return, of the reference's",
             .y_label = "share of runs with more",
             .from_zero = true};
-  std::string legend;
+  std::vector<std::pair<std::size_t, std::string>> legend;
   for (const Column& column : table.columns) {
     const std::string& name = grid.column_names[column.number];
     Curve curve{.style = column.number, .samples = {}, .title = name};
@@ -179,10 +178,9 @@ std::string Profiles(const Table& table, const FacetGrid& grid) {
       curve.samples.push_back({x, results::ShareAbove(x, column.scores)});
     }
     plot.curves.push_back(std::move(curve));
-    legend += fmt::format("<li>{}{}</li>\n", Chip(column.number), HtmlEscaped(name));
+    legend.emplace_back(column.number, name);
   }
-  return Figure("performance profiles",
-                DrawPlot(plot) + "<ul class=\"legend\">\n" + legend + "</ul>\n");
+  return Figure("performance profiles", DrawPlot(plot) + Legend(legend));
 }
 
 std::string NotCompared(const std::string& why) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "monitor/svg/plot.h"
@@ -17,6 +18,8 @@ namespace starling::report {
 
 // A short piece of a line in this style, for legends and tables.
 std::string Chip(std::size_t style);
+// A legend: the style and the name of each line.
+std::string Legend(const std::vector<std::pair<std::size_t, std::string>>& lines);
 // A table, folded under "all 24 groups" if it has many rows.
 std::string LongTable(const std::string& head, const std::vector<std::string>& rows,
                       const char* of);

@@ -121,6 +121,14 @@ std::string Chip(std::size_t style) {
       GroupClass(style));
 }
 
+std::string Legend(const std::vector<std::pair<std::size_t, std::string>>& lines) {
+  std::string items;
+  for (const auto& [style, name] : lines) {
+    items += fmt::format("<li>{}{}</li>\n", Chip(style), HtmlEscaped(name));
+  }
+  return "<ul class=\"legend\">\n" + items + "</ul>\n";
+}
+
 std::string LongTable(const std::string& head, const std::vector<std::string>& rows,
                       const char* of) {
   const std::string table = monitor::Table(head, fmt::to_string(fmt::join(rows, "")));
