@@ -1,5 +1,7 @@
 #include "core/instructions.h"
 
+#include <fmt/format.h>
+
 #ifdef STARLING_HAS_LEVELS
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -61,6 +63,12 @@ Instructions InstructionsFor(Instructions asked) {
 std::string WhyNotRun(Instructions instructions) {
   return ProcessorHas(instructions) ? "this program has no code for them"
                                     : "this processor lacks them";
+}
+
+std::string OtherInstructions(Instructions asked) {
+  if (Runs(asked)) return "";
+  return fmt::format("actors.instructions = \"{}\": {}: computing with {}", NameOf(asked),
+                     WhyNotRun(asked), NameOf(InstructionsFor(asked)));
 }
 
 }  // namespace starling

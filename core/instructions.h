@@ -27,4 +27,8 @@ Instructions InstructionsFor(Instructions asked);
 // "this processor lacks them" or why else they do not run. REQUIRES: they do not.
 std::string WhyNotRun(Instructions instructions);
 
+// "" if `asked` run, otherwise which others are used, and why: a sentence for a warning, without
+// its end. Other instructions round differently.
+std::string OtherInstructions(Instructions asked);
+
 }  // namespace starling

@@ -152,7 +152,9 @@ void AddSweep(CLI::App& app, sweep::SweepOptions& options) {
 
 void AddReport(CLI::App& app, report::ReportOptions& options) {
   CLI::App& report = *app.add_subcommand("report", "Compare runs, on one page for a browser.");
-  report.add_option("RUN", options.runs, "run directories, or those of sweeps")
+  report
+      .add_option("RUN", options.runs,
+                  "directories of runs or of sweeps, or files that --data wrote")
       ->required()
       ->transform(IsPath());
   report.add_option("--out", options.out, "where to (report.html)")->transform(IsPath());
@@ -163,13 +165,16 @@ void AddReport(CLI::App& app, report::ReportOptions& options) {
       ->allow_extra_args(false)
       ->type_name("RETURN");
   report.add_flag("--parts", options.parts,
-                  "each RUN is a part of the page, with groups and figures of its own");
+                  "each directory, and each part of a file, is a part of the page, with groups and "
+                  "figures of its own");
   report.add_option("--title", options.title, "of the page; default: the environments");
   report
       .add_option("--notes", options.notes,
                   "a text file for the page: paragraphs, # headings, - lists, --- PART for a part")
       ->transform(IsPath());
-  report.add_option("--data", options.data, "x.csv or x.json: every number, a row for each run")
+  report
+      .add_option("--data", options.data,
+                  "x.csv or x.json: every number, a row for each run; a RUN for later reports")
       ->transform(IsPath());
 }
 

@@ -31,7 +31,12 @@ TEST(InstructionsTest, TheBestOnesRunAndStandInForOthers) {
     EXPECT_EQ(InstructionsFor(level), Runs(level) ? level : BestInstructions());
     if (!Runs(level)) {
       EXPECT_THAT(WhyNotRun(level), testing::StartsWith("this "));
+      EXPECT_THAT(OtherInstructions(level),
+                  testing::AllOf(testing::HasSubstr(NameOf(level)),
+                                 testing::EndsWith(std::string("computing with ") +
+                                                   std::string(NameOf(BestInstructions())))));
     }
+    EXPECT_EQ(OtherInstructions(level).empty(), Runs(level));
   }
 }
 

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
+#include "core/config/config.h"
 #include "core/config/config_toml.h"
 #include "tools/report/report.h"
 
@@ -14,7 +16,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr char kCurve[] = "curve";
-constexpr std::size_t kPoints = 200;  // of a curve
+constexpr std::size_t kPoints = 200;      // of a curve
+constexpr std::size_t kPointsOfCsv = 10;  // a row stays short enough to be kept with its text
 
 template <class T>
 Json OrNull(const std::optional<T>& value) {
@@ -38,8 +41,9 @@ Json ValueOf(const results::LoadedRun& run, const std::string& key) {
   return Plain(toml);
 }
 
-// Returns all keys in which two runs of the page differ, except those with columns of their own.
-std::vector<std::string> KeysThatDiffer(const std::vector<Part>& parts) {
+// Returns all keys in which runs differ from each other or from the defaults, except those with
+// columns of their own: together with the defaults they are the whole configuration.
+std::vector<std::string> KeysToTell(const std::vector<Part>& parts) {
   // 1. Count the runs with each value of each key.
   std::map<std::string, std::map<std::string, std::size_t>> values;
   std::size_t runs = 0;
@@ -49,12 +53,18 @@ std::vector<std::string> KeysThatDiffer(const std::vector<Part>& parts) {
       for (const auto& [key, value] : run.config) ++values[key][value];
     }
   }
-  // 2. Keep the keys without one value that all runs share.
+  // 2. Keep the keys that do not have their default in every run.
+  const results::FlatConfig defaults = results::Flatten(ToToml(Config{}));
+  const auto is_default = [&](const std::string& key, const std::string& value) {
+    const auto found = defaults.find(key);
+    return found != defaults.end() && found->second == value;
+  };
   std::vector<std::string> keys;
   for (const auto& [key, counts] : values) {
     const bool own =
         key == "env.name" || key == "run.seed" || key == "run.name" || key == "run.dir";
-    if (!own && counts.begin()->second < runs) keys.push_back(key);
+    const auto& [value, count] = *counts.begin();
+    if (!own && (count < runs || !is_default(key, value))) keys.push_back(key);
   }
   return keys;
 }
@@ -69,6 +79,28 @@ Json CurveOf(const results::LoadedRun& run) {
     curve["return"].push_back(OrNull(point.mean_return));
   }
   return curve;
+}
+
+// Returns the fields of the curve in a line of CSV: some of the points that have a return.
+std::string CurveFields(const Json& curve) {
+  // 1. Choose the points.
+  std::vector<std::size_t> points;
+  for (std::size_t i = 0; i < curve["return"].size(); ++i) {
+    if (!curve["return"][i].is_null()) points.push_back(i);
+  }
+  const std::size_t count = points.size(), kept = std::min(count, kPointsOfCsv);
+  // 2. Write each list.
+  std::string fields;
+  for (const char* name : {"steps", "seconds", "return"}) {
+    fields += ",";
+    for (std::size_t i = 0; i < kept; ++i) {
+      const std::size_t point = points[kept > 1 ? i * (count - 1) / (kept - 1) : 0];
+      const double value = curve[name][point].get<double>();
+      const int digits = std::string_view(name) == "steps" ? 15 : 4;
+      fields += fmt::format("{}{:.{}g}", i > 0 ? " " : "", value, digits);
+    }
+  }
+  return fields;
 }
 
 // Adds the numbers of a run to its row. Unknown ones are null.
@@ -126,7 +158,7 @@ std::string CsvField(const Json& value) {
 }  // namespace
 
 std::vector<Json> DataRows(const std::vector<Part>& parts, const Targets& targets) {
-  const std::vector<std::string> keys = KeysThatDiffer(parts);
+  const std::vector<std::string> keys = KeysToTell(parts);
   std::vector<Json> rows;
   for (const Part& part : parts) {
     const std::vector<Group> groups = MakeGroups(part.runs);
@@ -138,6 +170,7 @@ std::vector<Json> DataRows(const std::vector<Part>& parts, const Targets& target
                   {"state", results::NameOf(run.state)},
                   {"counts", run.counts()},
                   {"simulated", run.simulated},
+                  {"varied", fmt::to_string(fmt::join(run.varied, " "))},
                   {"env", ValueOf(run, "env.name")},
                   {"seed", ValueOf(run, "run.seed")}};
       for (const std::string& key : keys) row[key] = ValueOf(run, key);
@@ -156,7 +189,11 @@ std::string ToCsv(const std::vector<Json>& rows) {
     const bool first = head.empty();
     std::string line;
     for (const auto& [key, value] : row.items()) {
-      if (key == kCurve) continue;
+      if (key == kCurve) {
+        if (first) head += ",curve_steps,curve_seconds,curve_return";
+        line += CurveFields(value);
+        continue;
+      }
       if (first) head += (head.empty() ? "" : ",") + key;
       line += (&value == &row.begin().value() ? "" : ",") + CsvField(value);
     }

@@ -137,7 +137,7 @@ std::string Group::Env() const { return Plain(config.at("env.name")); }
 void MarkRepeated(std::vector<results::LoadedRun>& runs) {
   std::map<results::FlatConfig, const results::LoadedRun*> seen;
   for (results::LoadedRun& run : runs) {
-    if (!run.finished() || run.config.empty()) continue;
+    if (!run.counts() || run.config.empty()) continue;  // it may be marked already
     const auto [first, is_new] = seen.emplace(Distinguishing(run), &run);
     if (is_new) continue;
     run.repeated = true;

@@ -15,6 +15,7 @@
 #include "core/locked_file.h"
 #include "core/text.h"
 #include "results/run_dir.h"
+#include "tools/report/kept_runs.h"
 
 namespace starling::report {
 namespace {
@@ -78,7 +79,8 @@ std::string Mistake(const fs::path& dir) {
                     : !fs::is_directory(dir, ignored)
                         ? "it is no directory"
                         : "there is no run in it, nor two levels below it";
-  return fmt::format("{}: {}; give the directory of a run or of a sweep", dir.string(), why);
+  return fmt::format("{}: {}; give the directory of a run or of a sweep, or data of a report",
+                     dir.string(), why);
 }
 
 // Loads a run, and adds the knowledge of its sweep.
@@ -135,6 +137,11 @@ void CheckFilesDiffer(const ReportOptions& options) {
   };
   check("--out", options.out, "--notes", options.notes);
   check("--data", options.data, "--notes", options.notes);
+  for (const fs::path& given : options.runs) {
+    if (!IsKeptRuns(given)) continue;
+    check("--out", options.out, "RUN", given);
+    check("--notes", options.notes, "RUN", given);
+  }
   check("--out", options.out, "--data", options.data);
 }
 
@@ -154,33 +161,89 @@ std::string ReadNotes(const fs::path& file) {
   return notes;
 }
 
-Part LoadPart(const std::string& name, const std::vector<fs::path>& dirs) {
-  Part part{.name = name, .runs = {}};
-  for (const FoundRun& found : FindRuns(dirs)) part.runs.push_back(Load(found));
-  MarkRepeated(part.runs);
-  return part;
+// "bound-by-actors" of "sweeps/study/bound-by-actors/".
+std::string PartName(const fs::path& dir) {
+  std::error_code ignored;
+  const fs::path name = fs::weakly_canonical(dir, ignored).filename();
+  return (name.empty() ? dir : name).string();
 }
 
-// "bound-by-actors" of "sweeps/study/bound-by-actors/". None if the page has no parts.
-std::vector<std::string> PartNames(const ReportOptions& options) {
-  std::vector<std::string> names;
-  for (const fs::path& dir : options.runs) {
-    if (!options.parts) break;
-    std::error_code ignored;
-    const fs::path name = fs::weakly_canonical(dir, ignored).filename();
-    names.push_back((name.empty() ? dir : name).string());
+void Append(std::vector<results::LoadedRun>& runs, std::vector<results::LoadedRun> more) {
+  std::ranges::move(more, std::back_inserter(runs));
+}
+
+std::vector<results::LoadedRun> RunsIn(const std::vector<fs::path>& dirs) {
+  std::vector<results::LoadedRun> runs;
+  for (const FoundRun& found : FindRuns(dirs)) runs.push_back(Load(found));
+  return runs;
+}
+
+// All runs as one part: those of files, then those of directories.
+Part LoadTogether(const std::vector<fs::path>& given) {
+  Part all;
+  std::vector<fs::path> dirs;
+  for (const fs::path& path : given) {
+    if (!IsKeptRuns(path)) {
+      dirs.push_back(path);
+      continue;
+    }
+    for (Part& part : ReadKeptRuns(path)) Append(all.runs, std::move(part.runs));
   }
-  return names;
+  Append(all.runs, RunsIn(dirs));
+  return all;
+}
+
+// Parts of one name are one part: a directory goes on with what a file has of it. Two directories
+// are always two parts.
+std::vector<Part> LoadApart(const std::vector<fs::path>& given) {
+  std::vector<Part> parts;
+  std::vector<bool> has_dir;  // of each part
+  for (const fs::path& path : given) {
+    const bool is_dir = !IsKeptRuns(path);
+    std::vector<Part> here;
+    if (is_dir) here.push_back({PartName(path), RunsIn({path})});
+    if (!is_dir) here = ReadKeptRuns(path);
+    for (Part& part : here) {
+      if (part.name.empty()) part.name = path.stem().string();
+      std::size_t at = 0;
+      while (at < parts.size() && (parts[at].name != part.name || (is_dir && has_dir[at]))) ++at;
+      if (at == parts.size()) {
+        parts.push_back({.name = part.name, .runs = {}});
+        has_dir.push_back(false);
+      }
+      Append(parts[at].runs, std::move(part.runs));
+      has_dir[at] = has_dir[at] || is_dir;
+    }
+  }
+  return parts;
+}
+
+// Removes runs that did not finish if one of the same name did: a file may have kept them before.
+void RemoveOvertaken(std::vector<results::LoadedRun>& runs) {
+  std::set<fs::path> finished;
+  for (const results::LoadedRun& run : runs) {
+    if (run.finished()) finished.insert(run.dir);
+  }
+  std::erase_if(runs, [&](const results::LoadedRun& run) {
+    return !run.finished() && finished.contains(run.dir);
+  });
 }
 
 std::vector<Part> LoadParts(const ReportOptions& options) {
-  if (!options.parts) return {LoadPart("", options.runs)};
-  const std::vector<std::string> names = PartNames(options);
-  std::vector<Part> parts;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    parts.push_back(LoadPart(names[i], {options.runs[i]}));
+  std::vector<Part> parts =
+      options.parts ? LoadApart(options.runs) : std::vector{LoadTogether(options.runs)};
+  for (Part& part : parts) {
+    RemoveOvertaken(part.runs);
+    MarkRepeated(part.runs);
   }
   return parts;
+}
+
+// None if the page has no parts.
+std::vector<std::string> NamesOf(const std::vector<Part>& parts, const ReportOptions& options) {
+  std::vector<std::string> names;
+  if (options.parts) std::ranges::transform(parts, std::back_inserter(names), &Part::name);
+  return names;
 }
 
 // Prints the problems of damaged runs, whose numbers the page lacks. Returns the exit status.
@@ -236,9 +299,10 @@ int RunReport(const ReportOptions& options) {
   CheckFilesDiffer(options);
   Targets targets;
   for (const std::string& word : options.scores) targets.Add(word);
-  const Notes notes = NotesOf(ReadNotes(options.notes), PartNames(options));
+  const std::string text = ReadNotes(options.notes);
   // 2. Load the runs and write the page.
   const std::vector<Part> parts = LoadParts(options);
+  const Notes notes = NotesOf(text, NamesOf(parts, options));
   targets.Check(EnvsOf(parts));
   const std::string page = MakePage(parts, options.title, notes, targets);
   WriteOrThrow(options.out, page, "--out");

@@ -12,9 +12,9 @@
 namespace starling::report {
 
 struct ReportOptions {
-  std::vector<std::filesystem::path> runs;  // directories of runs or sweeps (FindRuns)
+  std::vector<std::filesystem::path> runs;  // directories (FindRuns) and files (ReadKeptRuns)
   std::filesystem::path out = "report.html";
-  bool parts = false;  // each of `runs` is a part of the page, with groups of its own
+  bool parts = false;  // each directory, and each part of a file, is a part of the page
   std::vector<std::string> scores{};  // "10", "minatar/freeway=40": show the time to reach them
   std::string title{};                // "": the environments
   std::filesystem::path notes{};      // a text for the page (NotesOf); "": none
@@ -48,8 +48,8 @@ std::string MakePage(const std::vector<Part>& parts, const std::string& title, c
 // keys in the same order; unknown values are null.
 std::vector<nlohmann::ordered_json> DataRows(const std::vector<Part>& parts,
                                              const Targets& targets);
-// Returns a header line and a line per row (RFC 4180), without the curves. A list becomes numbers
-// separated by spaces, null an empty field.
+// Returns a header line and a line per row (RFC 4180), with ten points of each curve. A list
+// becomes numbers separated by spaces, null an empty field.
 std::string ToCsv(const std::vector<nlohmann::ordered_json>& rows);
 // Returns a list of objects, one per line. "curve" has lists of steps, seconds and returns.
 std::string ToJsonText(const std::vector<nlohmann::ordered_json>& rows);

@@ -10,6 +10,7 @@
 #include "core/config/config_rules.h"
 #include "core/denormals.h"
 #include "core/error.h"
+#include "core/instructions.h"
 #include "core/process.h"
 #include "core/text.h"
 #include "fleet/run_log.h"
@@ -31,7 +32,7 @@ constexpr std::int64_t kLookMs = 50;  // between two checks for signals and upda
 struct Plan {
   Config config;
   fs::path run_dir;
-  std::vector<std::string> said;  // lines about its times
+  std::vector<std::string> said;  // lines about its times and instructions
 };
 
 // Returns the keys of [simulate] given by --set: --times-from does not replace their values.
@@ -56,6 +57,9 @@ Plan MakePlan(const SimulateOptions& options) {
     plan.said.push_back(fmt::format(
         "by the times of [simulate], gradients will be about {:.1f} updates old on average",
         *expected));
+  }
+  if (const std::string others = OtherInstructions(config.actors.instructions); !others.empty()) {
+    plan.said.push_back(others + ", so this seed gives other returns than where they are");
   }
   const bool named = options.run_dir || !source.Where("run.dir").empty();
   plan.run_dir = results::CreateRunDir(options.run_dir.value_or(config.run.dir), !named);
@@ -110,6 +114,7 @@ int SumUp(const Plan& plan, const VirtualLearner& learner, int exit_status,
   const auto actors = static_cast<std::uint64_t>(plan.config.actors.count);
   auto summary = results::BuildSummary(plan.config, status, {.actors_started = actors}, {}, error);
   summary.simulated = true;
+  summary.instructions = NameOf(InstructionsFor(plan.config.actors.instructions));
   const std::string problem = results::WriteSummary(plan.run_dir, summary);
   // 2. Print it. A summary that could not be written fails the command.
   console.Print(fmt::format("simulated {:.4g} s in {:.4g} s; what follows is of virtual time",

@@ -13,6 +13,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/instructions.h"
 #include "core/log.h"
 #include "core/process.h"
 #include "monitor/console.h"
@@ -68,6 +69,7 @@ class Sweep {
     pause_fd_ = CatchPauseSignal();
     ::signal(SIGPIPE, SIG_IGN);  // a closed terminal must not end a sweep
     console_.Print(SweepHeadline(grid_, runs_));
+    WarnOfInstructions();
     // 2. Keep at_once runs going until none is left, or the operator stops the sweep.
     for (;;) {
       StartWhatFits();
@@ -92,6 +94,17 @@ class Sweep {
 
   double SecondsOf(const Run& run) const {
     return run.before_s + static_cast<double>(NowMs() - run.started_ms) / 1000.0;
+  }
+
+  // Actors of a real run warn of it themselves; the logs of many simulations are read by nobody.
+  void WarnOfInstructions() {
+    if (!grid_.simulate) return;
+    for (const GridPoint& point : grid_.points) {
+      const std::string others = OtherInstructions(point.config.actors.instructions);
+      if (others.empty()) continue;
+      return console_.Print(others + ", so seeds give other returns than where they are",
+                            LogLevel::kWarn);
+    }
   }
 
   void StartWhatFits() {

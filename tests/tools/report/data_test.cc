@@ -17,6 +17,7 @@ results::LoadedRun FinishedRun(const std::string& bound, const std::string& seed
   results::LoadedRun run = RunOf({{"run.seed", seed},
                                   {"run.name", "\"" + seed + "\""},
                                   {"loss.gamma", "0.9"},
+                                  {"loss.value_coef", "0.5"},
                                   {"staleness.bound", bound}});
   run.dir = "runs/b" + bound + "-" + seed;
   run.metrics = {{0, 0, {}}, {50, 1, 4.0}, {100, 2, 8.0}};
@@ -45,13 +46,14 @@ Targets TargetOf(const std::string& word) {
 }
 
 // The other numbers stand in the line of CSV below.
-TEST(DataTest, ARowForEachRunWithKeysThatDifferAndItsCurve) {
+TEST(DataTest, ARowForEachRunWithKeysThatTellItAndItsCurve) {
   const auto rows = DataRows(SomeParts(), TargetOf("6"));
   ASSERT_EQ(rows.size(), 3u);
   const ordered_json& row = rows[1];
   EXPECT_EQ(row["run"], "runs/b4-1");
   EXPECT_EQ(row["staleness.bound"], 4);
-  EXPECT_FALSE(row.contains("loss.gamma")) << "all runs have the same";
+  EXPECT_EQ(row["loss.gamma"], 0.9) << "all runs have the same, but it is not the default";
+  EXPECT_FALSE(row.contains("loss.value_coef")) << "all have the default";
   EXPECT_FALSE(row.contains("run.name"));
   EXPECT_TRUE(row["final_eval_return"].is_null());
   EXPECT_EQ(row["curve"]["return"], ordered_json({nullptr, 4.0, 8.0}));
@@ -78,7 +80,7 @@ TEST(DataTest, WhateverIsLeftOfARunHasARow) {
   EXPECT_EQ(rows[2]["state"], "damaged");
   EXPECT_TRUE(rows[2]["env"].is_null());
   EXPECT_TRUE(rows[2]["seconds"].is_null());
-  EXPECT_THAT(ToCsv(rows), HasSubstr(",\"a, \"\"b\"\"\"\n"));
+  EXPECT_THAT(ToCsv(rows), HasSubstr(",\"a, \"\"b\"\"\",,,\n"));
 }
 
 // A configuration of another version: one table does not spoil the rows of the others.
@@ -93,15 +95,27 @@ TEST(DataTest, AValueThatIsATableIsText) {
 TEST(DataTest, CsvHasAHeadAndALineForEachRun) {
   const std::string csv = ToCsv(DataRows(SomeParts(), TargetOf("6")));
   EXPECT_THAT(csv,
-              StartsWith("part,group,run,state,counts,simulated,env,seed,staleness.bound,steps,"
+              StartsWith("part,group,run,state,counts,simulated,varied,env,seed,loss.gamma,"
+                         "staleness.bound,steps,"
                          "updates,episodes,seconds,steps_per_second,training_return,"
                          "last_eval_return,final_eval_return,final_eval_episodes,"
                          "final_eval_greedy,score,reached,"
                          "steps_to_score,seconds_to_score,gradients_applied,gradients_dropped,"
-                         "staleness_mean,staleness_max,staleness_histogram,remarks\n"
-                         "real,bound = 0,runs/b0-1,finished,true,false,catch,1,0,100,0,0,2.0,"
-                         "50.0,8.0,,,,,6.0,true,75.0,1.5,100,0,0.5,2,60 30 10,\n"));
+                         "staleness_mean,staleness_max,staleness_histogram,remarks,"
+                         "curve_steps,curve_seconds,curve_return\n"
+                         "real,bound = 0,runs/b0-1,finished,true,false,,catch,1,0.9,0,100,0,0,2.0,"
+                         "50.0,8.0,,,,,6.0,true,75.0,1.5,100,0,0.5,2,60 30 10,,50 100,1 2,4 8\n"));
   EXPECT_EQ(std::ranges::count(csv, '\n'), 4);
+}
+
+TEST(DataTest, CsvHasTenPointsOfACurveWithItsEnds) {
+  std::vector<Part> parts = SomeParts();
+  auto& metrics = parts[0].runs[0].metrics = {{0, 0, {}}};
+  for (int i = 1; i <= 100; ++i) metrics.push_back({1e5 * i, i / 3.0, i / 7.0});
+  EXPECT_THAT(ToCsv(DataRows(parts, {})),
+              HasSubstr(",100000 1200000 2300000 3400000 4500000 5600000 6700000 7800000 8900000 "
+                        "10000000,0.3333 4 7.667 11.33 15 18.67 22.33 26 29.67 33.33,"
+                        "0.1429 1.714 3.286 4.857 6.429 8 9.571 11.14 12.71 14.29\n"));
 }
 
 TEST(DataTest, JsonIsAListOfObjects) {

@@ -1,6 +1,7 @@
 // `starling sweep`: runs that it starts, resumes and refuses.
 #include "tools/sweep/sweep.h"
 
+#include "core/instructions.h"
 #include "tests/tools/sweep/sweep_fixture.h"
 
 namespace starling::sweep {
@@ -92,6 +93,24 @@ TEST_F(SweepTest, Simulates) {
   EXPECT_THAT(LogOf(kExitDone), AllOf(HasSubstr("; 1 done already\n"),
                                       HasSubstr("it starts again from the beginning")));
   EXPECT_TRUE(std::filesystem::exists(dir_ / "sweeps/bounds/old/stragglers=1/seed-1/journal"));
+}
+
+TEST_F(SweepTest, SimulationsWithOtherInstructionsAreSaidToDifferOnce) {
+  const auto missing = Runs(Instructions::kNative) ? Instructions::kAmx : Instructions::kNative;
+  WriteGrid("[1, 2]", 2,
+            fmt::format("simulate = true\n[set]\nactors.instructions = \"{}\"\n[grid]\n"
+                        "staleness.bound = [0, 4]\n",
+                        NameOf(missing)));
+  const Finished sweep = Sweep();
+  EXPECT_EQ(sweep.status, kExitDone) << sweep.err;
+  const std::string sentence = OtherInstructions(missing) + ", so seeds give other returns";
+  const std::size_t at = sweep.err.find(sentence);
+  ASSERT_NE(at, std::string::npos) << sweep.err;
+  EXPECT_EQ(sweep.err.find(sentence, at + 1), std::string::npos);
+  const std::string run = "sweeps/bounds/bound=0/seed-1";
+  EXPECT_THAT(dir_.Read(run + "/log"), HasSubstr(OtherInstructions(missing) + ", so this seed"));
+  EXPECT_EQ(nlohmann::json::parse(dir_.Read(run + "/summary.json"))["instructions"],
+            NameOf(BestInstructions()));
 }
 
 TEST_F(SweepTest, ATrainedRunIsEvaluatedOnly) {

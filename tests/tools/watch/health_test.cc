@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "core/file.h"
 #include "monitor/fleet_status.h"
 #include "tests/monitor/http/published.h"
