@@ -145,7 +145,8 @@ void AddSweep(CLI::App& app, sweep::SweepOptions& options) {
       ->transform(IsPath());
   sweep
       .add_option("--only", options.only,
-                  "only the points with this value of a key of [grid]; repeatable")
+                  "only the points with this value of a key of [grid], or the seed run.seed=N; "
+                  "repeatable")
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
 }

@@ -136,6 +136,10 @@ bool LoadSummary(LoadedRun& run) {
   }
   run.summary = result->training;
   run.error = result->error;
+  // A program may lack the instructions of the configuration. A simulation's computes all of it.
+  if (run.simulated && !run.config.empty() && !result->instructions.empty()) {
+    run.config["actors.instructions"] = "\"" + result->instructions + "\"";
+  }
   return true;
 }
 

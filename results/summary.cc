@@ -205,6 +205,7 @@ std::optional<RunResult> ReadSummary(const std::filesystem::path& run_dir) {
     if (!checkpoint.is_null()) result.training.checkpoint = checkpoint.get<std::string>();
     const Json error = json.value("error", Json(nullptr));  // older runs have none
     if (!error.is_null()) result.error = error.get<std::string>();
+    result.instructions = json.value("instructions", "");
     return result;
   } catch (const std::system_error&) {
     return std::nullopt;

@@ -63,6 +63,7 @@ std::string WriteError(const std::filesystem::path& run_dir, const std::string& 
 struct RunResult {
   learner::RunStatus training;  // `time` are shares, `checkpoint` is the final one
   std::string error;
+  std::string instructions{};  // "" in older runs, and with actors.backend = "cuda"
 };
 
 // Returns nullopt if there is no RUN/summary.json, or it cannot be understood.

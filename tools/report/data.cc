@@ -8,6 +8,8 @@
 
 #include "core/config/config.h"
 #include "core/config/config_toml.h"
+#include "tools/report/csv.h"
+#include "tools/report/kept_runs.h"
 #include "tools/report/report.h"
 
 namespace starling::report {
@@ -17,32 +19,46 @@ using Json = nlohmann::ordered_json;
 
 constexpr char kCurve[] = "curve";
 constexpr std::size_t kPoints = 200;      // of a curve
-constexpr std::size_t kPointsOfCsv = 10;  // a row stays short enough to be kept with its text
+constexpr std::size_t kPointsOfCsv = 10;  // thousands of rows stay small
 
 template <class T>
 Json OrNull(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-// Returns the value of a configuration key as JSON; null if the run has no such key. Numbers
-// without JSON form (inf), lists and tables of a foreign version become text.
+Json JsonOf(const toml::node& node);
+
+Json JsonOf(const toml::array& list) {
+  Json elements = Json::array();
+  for (const toml::node& element : list) elements.push_back(JsonOf(element));
+  return elements;
+}
+
+// Numbers without JSON form (inf) and tables of a foreign version become text.
+Json JsonOf(const toml::node& node) {
+  if (const auto flag = node.value_exact<bool>()) return *flag;
+  if (const auto number = node.value_exact<std::int64_t>()) return *number;
+  if (const auto text = node.value_exact<std::string>()) return *text;
+  const auto real = node.value_exact<double>();
+  if (real && std::isfinite(*real)) return *real;
+  if (const toml::array* const list = node.as_array()) return JsonOf(*list);
+  return TomlText(node);
+}
+
+// Returns the value of a configuration key; null if the run has no such key.
 Json ValueOf(const results::LoadedRun& run, const std::string& key) {
   const std::string toml = run.Key(key);
   if (toml.empty()) return nullptr;
   try {
-    const toml::table parsed = ParseToml("value = " + toml);
-    const toml::node& value = *parsed.get("value");
-    if (const auto flag = value.value_exact<bool>()) return *flag;
-    if (const auto number = value.value_exact<std::int64_t>()) return *number;
-    const auto real = value.value_exact<double>();
-    if (real && std::isfinite(*real)) return *real;
+    return JsonOf(*ParseToml("value = " + toml).get("value"));
   } catch (const toml::parse_error&) {  // a table is not one value
+    return toml;
   }
-  return Plain(toml);
 }
 
 // Returns all keys in which runs differ from each other or from the defaults, except those with
-// columns of their own: together with the defaults they are the whole configuration.
+// columns of their own: together with the defaults they are the whole configuration. A key that a
+// run of another version lacks differs.
 std::vector<std::string> KeysToTell(const std::vector<Part>& parts) {
   // 1. Count the runs with each value of each key.
   std::map<std::string, std::map<std::string, std::size_t>> values;
@@ -55,49 +71,61 @@ std::vector<std::string> KeysToTell(const std::vector<Part>& parts) {
   }
   // 2. Keep the keys that do not have their default in every run.
   const results::FlatConfig defaults = results::Flatten(ToToml(Config{}));
-  const auto is_default = [&](const std::string& key, const std::string& value) {
-    const auto found = defaults.find(key);
-    return found != defaults.end() && found->second == value;
+  for (const auto& [key, value] : defaults) values[key];  // also those that no run has
+  const auto all_have = [&](const auto& counts, const std::string& value) {
+    const auto found = counts.find(value);
+    return found != counts.end() && found->second == runs;
   };
   std::vector<std::string> keys;
   for (const auto& [key, counts] : values) {
     const bool own =
         key == "env.name" || key == "run.seed" || key == "run.name" || key == "run.dir";
-    const auto& [value, count] = *counts.begin();
-    if (!own && (count < runs || !is_default(key, value))) keys.push_back(key);
+    const auto usual = defaults.find(key);
+    const bool is_default = usual != defaults.end() && all_have(counts, usual->second);
+    if (!own && !is_default) keys.push_back(key);
   }
   return keys;
 }
 
 Json CurveOf(const results::LoadedRun& run) {
-  Json curve = {{"steps", Json::array()}, {"seconds", Json::array()}, {"return", Json::array()}};
+  Json curve = Json::object();
+  for (const char* list : {"steps", "seconds", "return", "episodes"}) curve[list] = Json::array();
   const std::size_t count = run.metrics.size(), kept = std::min(count, kPoints);
   for (std::size_t i = 0; i < kept; ++i) {
     const results::MetricPoint& point = run.metrics[kept > 1 ? i * (count - 1) / (kept - 1) : 0];
     curve["steps"].push_back(point.steps);
     curve["seconds"].push_back(point.seconds);
     curve["return"].push_back(OrNull(point.mean_return));
+    curve["episodes"].push_back(OrNull(point.episodes));
   }
   return curve;
 }
 
-// Returns the fields of the curve in a line of CSV: some of the points that have a return.
+// Returns the fields of the curve in a line of CSV: some of the points whose return counts, or the
+// last one without its return.
 std::string CurveFields(const Json& curve) {
   // 1. Choose the points.
+  const Json &returns = curve["return"], &episodes = curve["episodes"];
+  const auto counts = [&](std::size_t i) {
+    return !returns[i].is_null() &&
+           (episodes[i].is_null() || episodes[i].get<std::uint64_t>() >= kEpisodesOfReturn);
+  };
   std::vector<std::size_t> points;
-  for (std::size_t i = 0; i < curve["return"].size(); ++i) {
-    if (!curve["return"][i].is_null()) points.push_back(i);
+  for (std::size_t i = 0; i < returns.size(); ++i) {
+    if (counts(i)) points.push_back(i);
   }
+  if (points.empty() && !returns.empty()) points.push_back(returns.size() - 1);
   const std::size_t count = points.size(), kept = std::min(count, kPointsOfCsv);
   // 2. Write each list.
   std::string fields;
-  for (const char* name : {"steps", "seconds", "return"}) {
+  for (const std::string name : {"steps", "seconds", "return"}) {
     fields += ",";
     for (std::size_t i = 0; i < kept; ++i) {
       const std::size_t point = points[kept > 1 ? i * (count - 1) / (kept - 1) : 0];
-      const double value = curve[name][point].get<double>();
-      const int digits = std::string_view(name) == "steps" ? 15 : 4;
-      fields += fmt::format("{}{:.{}g}", i > 0 ? " " : "", value, digits);
+      const bool known = name != "return" || counts(point);
+      const int digits = name == "steps" ? 15 : 4;
+      fields += (i > 0 ? " " : "") +
+                (known ? fmt::format("{:.{}g}", curve[name][point].get<double>(), digits) : "null");
     }
   }
   return fields;
@@ -119,6 +147,7 @@ void AddNumbers(const results::LoadedRun& run, const Targets& targets, Json& row
   add("steps_per_second", ended, summary.steps_per_second);
   row["training_return"] = OrNull(summary.mean_return);
   row["last_eval_return"] = run.evals.empty() ? Json(nullptr) : Json(run.evals.back().mean_return);
+  row["last_eval_steps"] = run.evals.empty() ? Json(nullptr) : Json(run.evals.back().steps);
   add("final_eval_return", evaluated, final_eval.mean_return);
   add("final_eval_episodes", evaluated, final_eval.played.episodes);
   add("final_eval_greedy", evaluated, final_eval.played.greedy);
@@ -139,20 +168,28 @@ void AddNumbers(const results::LoadedRun& run, const Targets& targets, Json& row
   add("staleness_histogram", ended, summary.staleness.histogram);
 }
 
-std::string CsvField(const Json& value) {
+// Returns the value of a configuration key as TOML, strings without their quotation marks unless
+// that would be another value. "" is null.
+std::string KeyField(const Json& value) {
+  if (!value.is_string()) return value.is_null() ? "" : value.dump();
+  const std::string text = value.get<std::string>();
+  bool bare = !text.empty();
+  try {
+    ParseToml("value = " + text);
+    bare = false;
+  } catch (const toml::parse_error&) {
+  }
+  return bare ? text : TomlText(toml::value<std::string>(text));
+}
+
+std::string Field(const std::string& column, const Json& value) {
+  if (IsKey(column)) return CsvField(KeyField(value));
   if (value.is_null()) return "";
-  if (value.is_array()) {
-    std::string list;
-    for (const Json& element : value) list += (list.empty() ? "" : " ") + element.dump();
-    return list;
-  }
-  if (!value.is_string()) return value.dump();
-  std::string text = value.get<std::string>();
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  for (std::size_t at = 0; (at = text.find('"', at)) != std::string::npos; at += 2) {
-    text.insert(at, 1, '"');
-  }
-  return "\"" + text + "\"";
+  if (value.is_string()) return CsvField(value.get<std::string>());
+  if (!value.is_array()) return value.dump();
+  std::string list;
+  for (const Json& element : value) list += (list.empty() ? "" : " ") + element.dump();
+  return list;
 }
 
 }  // namespace
@@ -195,7 +232,7 @@ std::string ToCsv(const std::vector<Json>& rows) {
         continue;
       }
       if (first) head += (head.empty() ? "" : ",") + key;
-      line += (&value == &row.begin().value() ? "" : ",") + CsvField(value);
+      line += (&value == &row.begin().value() ? "" : ",") + Field(key, value);
     }
     lines += line + "\n";
   }

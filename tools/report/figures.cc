@@ -167,11 +167,12 @@ std::string CurveSections(const std::vector<Group>& groups,
                           const std::vector<results::LoadedRun>& runs, const FacetGrid* grid) {
   // 1. Learning, by steps and by time.
   const TimeAxis unit = TimeAxisFor(runs);
-  const Quantity by_steps{.caption = "return against steps",
-                          .x_label = "environment steps",
-                          .y_label = "return",
-                          .if_empty = "no episode has ended in any of these runs",
-                          .samples_of = ReturnBySteps};
+  const Quantity by_steps{
+      .caption = "return against steps",
+      .x_label = "environment steps",
+      .y_label = "return",
+      .if_empty = "no episode has ended in any of these runs, or their curves were not kept",
+      .samples_of = ReturnBySteps};
   Quantity by_time = by_steps;
   by_time.caption = "return against time";
   by_time.x_label = unit.label;

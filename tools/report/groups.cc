@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <set>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -133,6 +135,26 @@ std::vector<const results::LoadedRun*> Group::Finished() const {
 }
 
 std::string Group::Env() const { return Plain(config.at("env.name")); }
+
+void RemoveOvertaken(std::vector<results::LoadedRun>& runs) {
+  // 1. Find the runs of each place.
+  const auto place_of = [](const results::LoadedRun& run) {
+    std::error_code ignored;
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(run.dir, ignored), ignored);
+  };
+  std::map<std::filesystem::path, std::vector<const results::LoadedRun*>> by_place;
+  for (const results::LoadedRun& run : runs) by_place[place_of(run)].push_back(&run);
+  // 2. Leave out those that another has overtaken.
+  const auto is_kept = [&](const results::LoadedRun& run) {
+    return std::ranges::none_of(by_place[place_of(run)], [&](const results::LoadedRun* other) {
+      return !run.finished() && (other->finished() || other > &run) &&
+             (run.config.empty() || Distinguishing(run) == Distinguishing(*other));
+    });
+  };
+  std::vector<results::LoadedRun> kept;
+  std::ranges::copy_if(runs, std::back_inserter(kept), is_kept);
+  runs = std::move(kept);
+}
 
 void MarkRepeated(std::vector<results::LoadedRun>& runs) {
   std::map<results::FlatConfig, const results::LoadedRun*> seen;

@@ -30,6 +30,10 @@ struct Group {
   std::string Env() const;  // "minatar/breakout"
 };
 
+// Removes earlier states of runs: of several rows of one place and configuration a finished one
+// stays, or else the last.
+void RemoveOvertaken(std::vector<results::LoadedRun>& runs);
+
 // Marks all but the first of the finished runs with equal configuration and seed, and adds a
 // remark to them. Otherwise a copied directory would count as evidence.
 void MarkRepeated(std::vector<results::LoadedRun>& runs);
@@ -137,6 +141,9 @@ class Targets {
   std::optional<double> all_;
   std::map<std::string, double> by_env_;
 };
+
+// A mean return of training is over so many episodes. Of fewer, a few lucky ones are no score.
+inline constexpr std::uint64_t kEpisodesOfReturn = 100;
 
 struct Moment {
   double steps = 0, seconds = 0;

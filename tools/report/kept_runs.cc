@@ -3,18 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
-#include <string_view>
 #include <system_error>
 
 #include "core/config/config.h"
+#include "core/config/config_toml.h"
 #include "core/error.h"
 #include "core/file.h"
-#include "core/text.h"
 
 namespace starling::report {
 namespace {
@@ -22,117 +21,77 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-// Columns that are text even if they look like a number, and those that are lists of numbers.
-constexpr std::string_view kTexts[] = {"part", "group", "run", "state", "varied", "env", "remarks"};
-constexpr std::string_view kLists[] = {"staleness_histogram", "curve_steps", "curve_seconds",
-                                       "curve_return"};
+// Columns without which a row is not a whole run.
+constexpr const char* kNeeded[] = {"part",      "run",    "state", "counts",
+                                   "simulated", "varied", "env",   "seed"};
 
-// ---- CSV (RFC 4180)
-
-// Returns the fields of each line.
-std::vector<std::vector<std::string>> ParseCsv(const std::string& text) {
-  std::vector<std::vector<std::string>> lines;
-  std::vector<std::string> line;
-  std::string field;
-  bool quoted = false;
-  const auto end_field = [&] { line.push_back(std::exchange(field, "")); };
-  const auto end_line = [&] {
-    end_field();
-    lines.push_back(std::exchange(line, {}));
-  };
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const char letter = text[at];
-    if (letter == '"') {
-      const bool doubled = quoted && at + 1 < text.size() && text[at + 1] == '"';
-      if (doubled) field += text[++at];
-      if (!doubled) quoted = !quoted;
-    } else if (!quoted && letter == ',') {
-      end_field();
-    } else if (!quoted && letter == '\n') {
-      end_line();
-    } else if (quoted || letter != '\r') {
-      field += letter;
-    }
-  }
-  if (quoted) throw std::runtime_error("a quotation mark is not closed: the file is cut");
-  if (!field.empty() || !line.empty()) end_line();
-  return lines;
-}
-
-Json NumbersIn(const std::string& list) {
-  Json numbers = Json::array();
-  std::istringstream words(list);
-  for (std::string word; words >> word;) numbers.push_back(Json::parse(word));
-  return numbers;
-}
-
-Json ValueIn(const std::string& column, const std::string& field) {
-  if (std::ranges::count(kTexts, column) > 0) return field;
-  if (field.empty()) return nullptr;
-  if (std::ranges::count(kLists, column) > 0) return NumbersIn(field);
-  const Json value = Json::parse(field, nullptr, /*allow_exceptions=*/false);
-  return value.is_number() || value.is_boolean() ? value : Json(field);
-}
-
-std::vector<Json> RowsOfCsv(const std::string& text) {
-  const std::vector<std::vector<std::string>> lines = ParseCsv(text);
-  std::vector<Json> rows;
-  for (std::size_t i = 1; i < lines.size(); ++i) {
-    if (lines[i].size() != lines[0].size()) {
-      throw std::runtime_error(fmt::format("row {} has {} fields, the head has {}", i,
-                                           lines[i].size(), lines[0].size()));
-    }
-    Json row = Json::object();
-    for (std::size_t c = 0; c < lines[0].size(); ++c) {
-      row[lines[0][c]] = ValueIn(lines[0][c], lines[i][c]);
-    }
-    for (const char* name : {"steps", "seconds", "return"}) {
-      if (const auto list = row.find(fmt::format("curve_{}", name)); list != row.end()) {
-        row["curve"][name] = *list;
-      }
-    }
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
-// ---- Rows
-
-// Returns nullopt if there is no such value. Throws nlohmann::json::exception if it is of another
-// type.
+// Returns nullopt if there is no such value. Throws std::runtime_error if it is of another type.
 template <class T>
-std::optional<T> Find(const Json& row, const char* key) {
-  const auto found = row.find(key);
-  return found == row.end() || found->is_null() ? std::nullopt : std::optional(found->get<T>());
+std::optional<T> Find(const Json& row, const char* column) {
+  const auto found = row.find(column);
+  if (found == row.end() || found->is_null()) return std::nullopt;
+  try {
+    return found->get<T>();
+  } catch (const Json::exception&) {
+    throw std::runtime_error(fmt::format("{} cannot be {}", column, found->dump()));
+  }
 }
 
-results::RunState StateOf(const std::string& name) {
+template <class T>
+T Get(const Json& row, const char* column) {
+  if (const auto value = Find<T>(row, column)) return *value;
+  throw std::runtime_error(fmt::format("there is no value of {}", column));
+}
+
+double GetDuration(const Json& row, const char* column) {
+  const double value = Get<double>(row, column);
+  if (value >= 0) return value;
+  throw std::runtime_error(fmt::format("{} cannot be {}", column, value));
+}
+
+results::RunState StateIn(const Json& row) {
   using enum results::RunState;
+  const std::string name = Get<std::string>(row, "state");
   for (const auto state : {kNotBegun, kUnfinished, kRunning, kFinished, kFailed, kDamaged}) {
     if (name == results::NameOf(state)) return state;
   }
   throw std::runtime_error(fmt::format("there is no state \"{}\"", name));
 }
 
-// Returns a value as Flatten gives it. A list is kept as the text of its TOML.
-std::string TomlOf(const Json& value) {
-  const bool text = value.is_string() && !value.get<std::string>().starts_with('[');
-  const std::string toml = value.is_string() && !text ? value.get<std::string>() : value.dump();
-  return results::Flatten("[section]\nkey = " + toml).at("section.key");
+// Whether `toml` is a number without a fraction, or another number.
+bool IsInteger(const std::string& toml) {
+  return !toml.empty() && toml.find_first_not_of("-0123456789") == std::string::npos;
+}
+bool IsReal(const std::string& toml) { return !IsInteger(toml) && NumberOf(toml).has_value(); }
+
+// Returns a value as Flatten gives it. A number becomes one of the kind of `usual`, which other
+// programs do not distinguish.
+std::string TomlOf(const Json& value, const std::string& usual) {
+  if (value.is_string()) return TomlText(toml::value<std::string>(value.get<std::string>()));
+  std::string text = value.dump();
+  if (value.is_number() && IsReal(usual)) text = Json(value.get<double>()).dump();
+  const bool whole = value.is_number_float() && std::trunc(value.get<double>()) == value;
+  if (whole && IsInteger(usual)) text = fmt::format("{:.0f}", value.get<double>());
+  return results::Flatten("[section]\nkey = " + text).at("section.key");
 }
 
 // Returns the whole configuration: that of `defaults`, with the columns that are keys.
-results::FlatConfig ConfigOf(const Json& row, const results::FlatConfig& defaults) {
-  if (Find<std::string>(row, "env").value_or("").empty()) return {};  // it could not be read
+results::FlatConfig ConfigIn(const Json& row, const results::FlatConfig& defaults) {
+  const std::string env = Find<std::string>(row, "env").value_or("");
+  if (env.empty()) return {};  // it could not be read
   results::FlatConfig config = defaults;
+  const auto set = [&](const std::string& key, const Json& value) {
+    const auto usual = defaults.find(key);
+    config.erase(key);
+    if (!value.is_null()) {
+      config[key] = TomlOf(value, usual == defaults.end() ? "" : usual->second);
+    }
+  };
   for (const auto& [column, value] : row.items()) {
-    if (column.find('.') == std::string::npos) continue;
-    config.erase(column);
-    if (!value.is_null()) config[column] = TomlOf(value);
+    if (IsKey(column)) set(column, value);
   }
-  config["env.name"] = TomlOf(row.at("env"));
-  config.erase("run.seed");
-  if (const Json& seed = row.at("seed"); !seed.is_null()) config["run.seed"] = TomlOf(seed);
+  set("env.name", env);
+  set("run.seed", row.at("seed"));
   return config;
 }
 
@@ -140,15 +99,27 @@ std::vector<results::MetricPoint> MetricsIn(const Json& row) {
   std::vector<results::MetricPoint> points;
   const auto curve = row.find("curve");
   if (curve == row.end() || curve->is_null()) return points;
-  const Json &steps = curve->at("steps"), &seconds = curve->at("seconds"),
-             &returns = curve->at("return");
-  if (steps.is_null()) return points;
-  if (steps.size() != seconds.size() || steps.size() != returns.size()) {
-    throw std::runtime_error("the lists of its curve are not of one length");
+  using Numbers = std::vector<Json>;
+  const auto steps = Get<Numbers>(*curve, "steps"), seconds = Get<Numbers>(*curve, "seconds"),
+             returns = Get<Numbers>(*curve, "return");
+  const auto episodes = Find<Numbers>(*curve, "episodes").value_or(Numbers(steps.size()));
+  for (const Numbers& list : {seconds, returns, episodes}) {
+    if (list.size() != steps.size()) {
+      throw std::runtime_error("the lists of its curve are not of one length");
+    }
   }
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    points.push_back({.steps = steps[i].get<double>(), .seconds = seconds[i].get<double>()});
-    if (!returns[i].is_null()) points.back().mean_return = returns[i].get<double>();
+    const Json point = {{"steps", steps[i]},
+                        {"seconds", seconds[i]},
+                        {"return", returns[i]},
+                        {"episodes", episodes[i]}};
+    points.push_back({.steps = GetDuration(point, "steps"),
+                      .seconds = GetDuration(point, "seconds"),
+                      .mean_return = Find<double>(point, "return"),
+                      .episodes = Find<std::uint64_t>(point, "episodes")});
+  }
+  if (!std::ranges::is_sorted(points, {}, &results::MetricPoint::steps)) {
+    throw std::runtime_error("the steps of its curve do not ascend");
   }
   return points;
 }
@@ -157,31 +128,35 @@ std::optional<learner::RunStatus> SummaryIn(const Json& row) {
   const auto updates = Find<std::uint64_t>(row, "updates");
   if (!updates) return std::nullopt;  // the run left none
   learner::RunStatus summary;
-  summary.steps = row.at("steps").get<std::uint64_t>();
+  summary.steps = Get<std::uint64_t>(row, "steps");
   summary.updates = *updates;
-  summary.episodes = row.at("episodes").get<std::uint64_t>();
-  summary.seconds = row.at("seconds").get<double>();
-  summary.steps_per_second = row.at("steps_per_second").get<double>();
+  summary.episodes = Get<std::uint64_t>(row, "episodes");
+  summary.seconds = GetDuration(row, "seconds");
+  summary.steps_per_second = GetDuration(row, "steps_per_second");
   summary.mean_return = Find<double>(row, "training_return");
-  summary.gradients.applied = row.at("gradients_applied").get<std::uint64_t>();
-  if (const auto dropped = row.at("gradients_dropped").get<std::uint64_t>(); dropped > 0) {
-    summary.gradients.dropped["kept data"] = dropped;
-  }
-  summary.staleness.mean = row.at("staleness_mean").get<double>();
-  summary.staleness.max = row.at("staleness_max").get<std::uint64_t>();
-  summary.staleness.histogram = Find<std::vector<std::uint64_t>>(row, "staleness_histogram")
-                                    .value_or(std::vector<std::uint64_t>{});
+  summary.gradients.applied = Get<std::uint64_t>(row, "gradients_applied");
+  summary.gradients.dropped["for a reason not kept"] = Get<std::uint64_t>(row, "gradients_dropped");
+  summary.staleness.mean = GetDuration(row, "staleness_mean");
+  summary.staleness.max = Get<std::uint64_t>(row, "staleness_max");
+  using Counts = std::vector<std::uint64_t>;
+  summary.staleness.histogram = Find<Counts>(row, "staleness_histogram").value_or(Counts{});
   return summary;
 }
 
 results::LoadedRun RunIn(const Json& row, const results::FlatConfig& defaults) {
+  for (const char* column : kNeeded) {
+    if (!row.contains(column)) {
+      throw std::runtime_error(fmt::format(
+          "there is no column {}; an older Starling did not write all of them", column));
+    }
+  }
   // 1. What it was.
-  results::LoadedRun run{.dir = row.at("run").get<std::string>()};
-  run.state = StateOf(row.at("state").get<std::string>());
-  run.simulated = row.at("simulated").get<bool>();
-  run.repeated = run.finished() && !row.at("counts").get<bool>();
-  run.config = ConfigOf(row, defaults);
-  std::istringstream varied(Find<std::string>(row, "varied").value_or(""));
+  results::LoadedRun run{.dir = Get<std::string>(row, "run")};
+  run.state = StateIn(row);
+  run.simulated = Get<bool>(row, "simulated");
+  run.repeated = run.finished() && !Get<bool>(row, "counts");
+  run.config = ConfigIn(row, defaults);
+  std::istringstream varied(Get<std::string>(row, "varied"));
   for (std::string key; varied >> key;) run.varied.push_back(key);
   if (const auto remarks = Find<std::string>(row, "remarks").value_or(""); !remarks.empty()) {
     run.problems.push_back(remarks);
@@ -193,12 +168,13 @@ results::LoadedRun RunIn(const Json& row, const results::FlatConfig& defaults) {
     throw std::runtime_error("a run that has finished has numbers, this one has none");
   }
   if (const auto last = Find<double>(row, "last_eval_return")) {
-    run.evals.push_back({.steps = row.at("steps").get<std::uint64_t>(), .mean_return = *last});
+    run.evals.push_back(
+        {.steps = Get<std::uint64_t>(row, "last_eval_steps"), .mean_return = *last});
   }
   if (const auto final_return = Find<double>(row, "final_eval_return")) {
     run.final_eval = {.checkpoint = {},
-                      .played = {.episodes = row.at("final_eval_episodes").get<std::int64_t>(),
-                                 .greedy = row.at("final_eval_greedy").get<bool>()},
+                      .played = {.episodes = Get<std::int64_t>(row, "final_eval_episodes"),
+                                 .greedy = Get<bool>(row, "final_eval_greedy")},
                       .mean_return = *final_return};
   }
   return run;
@@ -217,14 +193,15 @@ std::vector<Part> ParseKeptRuns(const fs::path& file, const std::string& text) {
   std::vector<Part> parts;
   std::size_t number = 0;
   try {
-    const bool json = file.extension() == ".json";
-    const auto rows = json ? Json::parse(text).get<std::vector<Json>>() : RowsOfCsv(text);
+    const Json rows = file.extension() == ".json" ? Json::parse(text) : RowsOfCsv(text);
+    if (!rows.is_array()) throw std::runtime_error("it is no list");
     for (const Json& row : rows) {
       ++number;
-      const std::string name = row.at("part").get<std::string>();
+      results::LoadedRun run = RunIn(row, defaults);
+      const std::string name = Get<std::string>(row, "part");
       auto part = std::ranges::find(parts, name, &Part::name);
       if (part == parts.end()) part = parts.insert(part, {.name = name, .runs = {}});
-      part->runs.push_back(RunIn(row, defaults));
+      part->runs.push_back(std::move(run));
     }
   } catch (const std::exception& error) {
     throw UserError(fmt::format("{}{}: {}; give a file that starling report --data wrote",

@@ -1,25 +1,33 @@
-// Runs from a file that `starling report --data` wrote: a published comparison goes on without the
+// Runs from a file that `starling report --data` wrote: a comparison goes on without the
 // directories of its runs.
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tools/report/groups.h"
 
 namespace starling::report {
 
+// Whether a column is a key of the configuration: "staleness.bound".
+inline bool IsKey(std::string_view column) { return column.find('.') != column.npos; }
+
 // Whether `path` is meant as such a file, rather than as a directory: x.csv or x.json.
 bool IsKeptRuns(const std::filesystem::path& path);
 
-// Returns the runs by part, both in the order of the rows. What the file does not say of a run,
-// such as its evaluations before the last or its shares of time, is not in it; its curve is as
-// coarse as the file's. A key without a column has its default. Throws UserError that names the
-// file and the row.
+// Returns the runs by part, both in the order of the rows. They lack what the file does not say:
+// evaluations before the last, shares of time, most points of a curve. A key without a column has
+// its default. Throws UserError that names the file and the row.
 std::vector<Part> ReadKeptRuns(const std::filesystem::path& file);
 
 // The same from the text of `file`: ToCsv's, or with the name x.json ToJsonText's.
 std::vector<Part> ParseKeptRuns(const std::filesystem::path& file, const std::string& text);
+
+// Returns the rows of a CSV as ToJsonText writes them, with the columns of curves as "curve". Throws
+// std::runtime_error.
+nlohmann::ordered_json RowsOfCsv(const std::string& text);
 
 }  // namespace starling::report

@@ -15,7 +15,6 @@
 namespace starling::report {
 namespace {
 
-constexpr std::uint64_t kEpisodes = 100;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 bool Has(const results::LoadedRun& run, Measure measure) {
@@ -152,7 +151,8 @@ ToScore TimeTo(double score, const results::LoadedRun& run) {
   ToScore time{.known = !run.metrics.empty()};
   std::optional<results::MetricPoint> before;  // the last point below the score
   for (const results::MetricPoint& point : run.metrics) {
-    if (!point.mean_return || point.episodes.value_or(kEpisodes) < kEpisodes) continue;
+    if (!point.mean_return || point.episodes.value_or(kEpisodesOfReturn) < kEpisodesOfReturn)
+      continue;
     if (*point.mean_return < score) {
       before = point;
       continue;

@@ -59,7 +59,7 @@ Plan MakePlan(const SimulateOptions& options) {
         *expected));
   }
   if (const std::string others = OtherInstructions(config.actors.instructions); !others.empty()) {
-    plan.said.push_back(others + ", so this seed gives other returns than where they are");
+    plan.said.push_back(others + ", so this seed gives other returns than with those");
   }
   const bool named = options.run_dir || !source.Where("run.dir").empty();
   plan.run_dir = results::CreateRunDir(options.run_dir.value_or(config.run.dir), !named);

@@ -38,9 +38,10 @@ struct Grid {
 // location in the grid's file or in the configuration.
 Grid ReadGrid(const std::filesystem::path& path);
 
-// Keeps the points that have these values, each "KEY=VALUE" with a key of [grid]; of several values
-// of a key, one of them. A value is written as in the file, as after --set, or as in the names of
-// points. Throws UserError if a key or a value is not in the grid.
+// Keeps the points that have these values, each "KEY=VALUE" with a key of [grid], or the seeds of
+// "run.seed=VALUE"; of several values of a key, one of them. A value is written as in the file, as
+// after --set, or as in the names of points. Throws UserError if a key or a value is not in the
+// grid.
 void KeepOnly(Grid& grid, const std::vector<std::string>& only);
 
 // ---- The file, before its points are built

@@ -45,6 +45,25 @@ bool Applies(const GridWhere& where, const GridPoint& point) {
 
 namespace {
 
+constexpr char kSeed[] = "run.seed";
+
+// Returns the values of a key of [grid], or of kSeed; none if it is neither.
+std::vector<std::string> ValuesOf(const Grid& grid, const std::string& key) {
+  std::vector<std::string> values;
+  const auto add = [&](const std::string& toml) {
+    if (std::ranges::count(values, toml) == 0) values.push_back(toml);
+  };
+  for (const GridPoint& point : grid.points) {
+    for (const auto& [name, toml] : point.varied) {
+      if (name == key) add(toml);
+    }
+  }
+  for (const std::uint64_t seed : grid.seeds) {
+    if (key == kSeed) add(fmt::to_string(seed));
+  }
+  return values;
+}
+
 // Whether `text`, as in the file, as after --set or as in the name of a point, is `toml`.
 bool Means(const std::string& text, const std::string& toml) {
   if (ValueName(text) == ValueName(toml) || TomlText(toml::value<std::string>(text)) == toml) {
@@ -70,14 +89,11 @@ void KeepOnly(Grid& grid, const std::vector<std::string>& only) {
       throw UserError(fmt::format("--only {}: write KEY=VALUE", pair));
     }
     const std::string value = pair.substr(equals + 1);
-    std::vector<std::string> keys, values;
-    for (const GridPoint& point : grid.points) {
-      for (const auto& [name, toml] : point.varied) {
-        if (std::ranges::count(keys, name) == 0) keys.push_back(name);
-        if (name == key && std::ranges::count(values, toml) == 0) values.push_back(toml);
-      }
-    }
+    const std::vector<std::string> values = ValuesOf(grid, key);
     if (values.empty()) {
+      std::vector<std::string> keys;
+      for (const auto& [name, toml] : grid.points.front().varied) keys.push_back(name);
+      keys.push_back(kSeed);
       throw UserError(fmt::format("--only {}: the keys of this grid are {}{}", pair,
                                   fmt::join(keys, ", "), DidYouMean(key, keys)));
     }
@@ -89,7 +105,12 @@ void KeepOnly(Grid& grid, const std::vector<std::string>& only) {
     }
     wanted[key].insert(*found);
   }
-  // 2. Leave the other points out.
+  // 2. Leave the others out.
+  if (const auto seeds = wanted.find(kSeed); seeds != wanted.end()) {
+    std::erase_if(grid.seeds, [&](std::uint64_t seed) {
+      return !seeds->second.contains(fmt::to_string(seed));
+    });
+  }
   std::erase_if(grid.points, [&](const GridPoint& point) {
     return std::ranges::any_of(point.varied, [&](const auto& setting) {
       const auto values = wanted.find(setting.first);

@@ -102,7 +102,7 @@ class Sweep {
     for (const GridPoint& point : grid_.points) {
       const std::string others = OtherInstructions(point.config.actors.instructions);
       if (others.empty()) continue;
-      return console_.Print(others + ", so seeds give other returns than where they are",
+      return console_.Print(others + ", so seeds give other returns than with those",
                             LogLevel::kWarn);
     }
   }

@@ -14,11 +14,9 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 results::LoadedRun FinishedRun(const std::string& bound, const std::string& seed) {
-  results::LoadedRun run = RunOf({{"run.seed", seed},
-                                  {"run.name", "\"" + seed + "\""},
-                                  {"loss.gamma", "0.9"},
-                                  {"loss.value_coef", "0.5"},
-                                  {"staleness.bound", bound}});
+  results::LoadedRun run =
+      WholeRunOf("[env]\nname = \"catch\"\n[run]\nseed = " + seed + "\nname = \"" + seed +
+                 "\"\n[loss]\ngamma = 0.9\n[staleness]\nbound = " + bound + "\n");
   run.dir = "runs/b" + bound + "-" + seed;
   run.metrics = {{0, 0, {}}, {50, 1, 4.0}, {100, 2, 8.0}};
   run.summary.emplace();
@@ -90,6 +88,7 @@ TEST(DataTest, AValueThatIsATableIsText) {
   const auto rows = DataRows(parts, {});
   EXPECT_EQ(rows[0]["net.body"], "a = 1\nb = 2");
   EXPECT_TRUE(rows[1]["net.body"].is_null());
+  EXPECT_THAT(ToCsv(rows), HasSubstr(",\"a = 1\nb = 2\",")) << "in quotation marks";
 }
 
 TEST(DataTest, CsvHasAHeadAndALineForEachRun) {
@@ -98,13 +97,13 @@ TEST(DataTest, CsvHasAHeadAndALineForEachRun) {
               StartsWith("part,group,run,state,counts,simulated,varied,env,seed,loss.gamma,"
                          "staleness.bound,steps,"
                          "updates,episodes,seconds,steps_per_second,training_return,"
-                         "last_eval_return,final_eval_return,final_eval_episodes,"
+                         "last_eval_return,last_eval_steps,final_eval_return,final_eval_episodes,"
                          "final_eval_greedy,score,reached,"
                          "steps_to_score,seconds_to_score,gradients_applied,gradients_dropped,"
                          "staleness_mean,staleness_max,staleness_histogram,remarks,"
                          "curve_steps,curve_seconds,curve_return\n"
                          "real,bound = 0,runs/b0-1,finished,true,false,,catch,1,0.9,0,100,0,0,2.0,"
-                         "50.0,8.0,,,,,6.0,true,75.0,1.5,100,0,0.5,2,60 30 10,,50 100,1 2,4 8\n"));
+                         "50.0,8.0,,,,,,6.0,true,75.0,1.5,100,0,0.5,2,60 30 10,,50 100,1 2,4 8\n"));
   EXPECT_EQ(std::ranges::count(csv, '\n'), 4);
 }
 
@@ -116,6 +115,38 @@ TEST(DataTest, CsvHasTenPointsOfACurveWithItsEnds) {
               HasSubstr(",100000 1200000 2300000 3400000 4500000 5600000 6700000 7800000 8900000 "
                         "10000000,0.3333 4 7.667 11.33 15 18.67 22.33 26 29.67 33.33,"
                         "0.1429 1.714 3.286 4.857 6.429 8 9.571 11.14 12.71 14.29\n"));
+}
+
+// The return of a few lucky episodes would reach every score.
+TEST(DataTest, CsvHasReturnsOfAHundredEpisodes) {
+  std::vector<Part> parts = SomeParts();
+  parts[0].runs[0].metrics = {{10, 1, 9.0, 99}, {20, 2, 4.0, 100}, {30, 3, 5.0, 120}};
+  parts[0].runs[1].metrics = {{10, 1, {}, 0}, {20, 2, 9.0, 99}};
+  const std::string csv = ToCsv(DataRows(parts, {}));
+  EXPECT_THAT(csv, HasSubstr(",20 30,2 3,4 5\n"));
+  EXPECT_THAT(csv, HasSubstr(",20,2,null\n")) << "it has a curve, and never reached a score";
+}
+
+TEST(DataTest, AKeyThatSomeRunLacksIsTold) {
+  std::vector<Part> parts = SomeParts();
+  for (results::LoadedRun& run : parts[0].runs) run.config.erase("net.stages");
+  const auto rows = DataRows(parts, {});
+  EXPECT_TRUE(rows[0]["net.stages"].is_null());
+  EXPECT_EQ(rows[2]["net.stages"], 1);
+}
+
+TEST(DataTest, StringsHaveQuotationMarksWhereTheyWouldBeAnotherValue) {
+  std::vector<Part> parts = SomeParts();
+  auto& runs = parts[0].runs;
+  runs[0].config["env.options"] = R"('{"continuous": true}')";
+  runs[1].config["env.options"] = R"("5")";
+  const auto rows = DataRows(parts, {});
+  EXPECT_EQ(rows[0]["env.options"], R"({"continuous": true})");
+  EXPECT_EQ(rows[1]["env.options"], "5");
+  const std::string csv = ToCsv(rows);
+  EXPECT_THAT(csv, HasSubstr(R"(,"{""continuous"": true}",)"));
+  EXPECT_THAT(csv, HasSubstr(R"(,"""5""",)"));
+  EXPECT_THAT(csv, HasSubstr(R"(,"""""",)")) << "empty, but there";
 }
 
 TEST(DataTest, JsonIsAListOfObjects) {

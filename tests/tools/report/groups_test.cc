@@ -212,5 +212,30 @@ TEST(FacetGridTest, OneKeyOrThreeAreNoGrid) {
   EXPECT_FALSE(FacetGridOf({}));
 }
 
+TEST(GroupsTest, AnEarlierStateOfARunIsLeftOut) {
+  using enum results::RunState;
+  const auto run_at = [](const char* dir, results::RunState state, const char* bound) {
+    results::LoadedRun run = RunOf({{"staleness.bound", bound}, {"run.dir", dir}}, state);
+    run.dir = dir;
+    return run;
+  };
+  std::vector<results::LoadedRun> runs = {run_at("a", kUnfinished, "4"),
+                                          run_at("./a", kFailed, "4"),
+                                          run_at("b", kUnfinished, "4"),
+                                          run_at("b", kFinished, "4"),
+                                          run_at("b", kFailed, "8"),
+                                          run_at("b", kFailed, "4"),
+                                          {.dir = "b"},
+                                          {.dir = "c"}};
+  RemoveOvertaken(runs);
+  std::vector<std::string> kept;
+  for (const results::LoadedRun& run : runs) {
+    kept.push_back(run.dir.string() + " " + std::string(NameOf(run.state)) + " " +
+                   run.Key("staleness.bound"));
+  }
+  EXPECT_THAT(kept,
+              testing::ElementsAre("./a failed 4", "b finished 4", "b failed 8", "c not begun "));
+}
+
 }  // namespace
 }  // namespace starling::report

@@ -1,9 +1,11 @@
 // Runs as they are loaded, made by hand.
 #pragma once
 
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "core/config/config.h"
 #include "results/run_record.h"
 
 namespace starling::report {
@@ -16,6 +18,13 @@ inline results::LoadedRun RunOf(results::FlatConfig config,
   run.state = state;
   run.config = std::move(config);
   return run;
+}
+
+// One with every key of a configuration: its defaults, but for those in `toml`.
+inline results::LoadedRun WholeRunOf(const std::string& toml) {
+  results::FlatConfig config = results::Flatten(ToToml(Config{}));
+  for (const auto& [key, value] : results::Flatten(toml)) config[key] = value;
+  return RunOf(config);
 }
 
 // One that has finished, with this curve.

@@ -130,12 +130,21 @@ TEST_F(WhereTest, OnlyValuesInAnyOfTheirSpellings) {
   }
 }
 
+TEST_F(WhereTest, OnlySomeSeeds) {
+  Grid grid = Read(std::string("seeds = [1, 20, 3]\n") + kTwoByTwo);
+  KeepOnly(grid, {"run.seed=3", "run.seed=1", "env.name=catch"});
+  EXPECT_THAT(grid.seeds, ElementsAre(1, 3));
+  EXPECT_EQ(grid.points.size(), 3u);
+  EXPECT_EQ(ErrorOf([&] { KeepOnly(grid, {"run.seed=20"}); }),
+            "--only run.seed=20: the values of run.seed in this grid are 1, 3");
+}
+
 TEST_F(WhereTest, OnlyWhatTheGridHas) {
   const Grid grid = Read(kTwoByTwo);
   const auto refusal = [&](const char* only) { return ErrorOf([&] { NamesOf(grid, {only}); }); };
   EXPECT_EQ(refusal("staleness.bund=4"),
-            "--only staleness.bund=4: the keys of this grid are env.name, staleness.bound; did you "
-            "mean \"staleness.bound\"?");
+            "--only staleness.bund=4: the keys of this grid are env.name, staleness.bound, "
+            "run.seed; did you mean \"staleness.bound\"?");
   EXPECT_EQ(refusal("staleness.bound=5"),
             "--only staleness.bound=5: the values of staleness.bound in this grid are 0, 4, "
             "\"unbounded\"");
