@@ -123,6 +123,17 @@ TEST_F(LoadRunTest, OneThatEndedByItsScoreIsFinished) {
   EXPECT_EQ(state_with("\"never\"", 100), RunState::kUnfinished);
 }
 
+// A program may lack the instructions of its configuration.
+TEST_F(LoadRunTest, ASimulationHasTheInstructionsThatComputedIt) {
+  WriteRun(dir_, "a", {});
+  dir_.Write("a/config.toml", dir_.Read("a/config.toml") + "[actors]\ninstructions = \"avx2\"\n");
+  const std::string summary = dir_.Read("a/summary.json");
+  dir_.Write("a/summary.json", "{\"instructions\":\"native\"," + summary.substr(1));
+  EXPECT_EQ(LoadRun(dir_ / "a").Key("actors.instructions"), "\"avx2\"") << "of its actors";
+  dir_.Write("a/simulated", "");
+  EXPECT_EQ(LoadRun(dir_ / "a").Key("actors.instructions"), "\"native\"");
+}
+
 TEST_F(LoadRunTest, CurvesThatEndEarlyAreLeftOut) {
   WriteRun(dir_, "a", {});
   dir_.Write("a/metrics.jsonl", MetricsOf({.steps = 300}));
