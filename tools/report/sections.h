@@ -131,7 +131,7 @@ struct Bars {
 };
 Bars BarsFor(const std::vector<Counts>& groups, std::size_t most);
 
-// A histogram per group, in the rows of `grid` if there is one.
+// A histogram per group, in the rows of `grid` if there is one; equal rows are drawn once.
 std::string StalenessSection(const std::vector<Group>& groups, const FacetGrid* grid = nullptr);
 
 }  // namespace starling::report

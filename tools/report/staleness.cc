@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "monitor/chart.h"
 #include "monitor/svg/html.h"
@@ -50,10 +51,28 @@ std::string InOneBlock(const std::vector<Group>& groups, const Draw& draw) {
   return "<div class=\"panels\">\n" + panels + "</div>\n";
 }
 
-std::string InRows(const FacetGrid& grid, const Draw& draw) {
-  std::string rows;
+// Rows that look the same are drawn once: which game is played changes no order in virtual time.
+std::string InRows(const FacetGrid& grid, const std::vector<Counts>& counts, const Draw& draw) {
+  // 1. Find the rows that look the same, and their names.
+  const auto row_of = [&](std::size_t row) {
+    std::vector<Counts> cells;
+    for (const auto& group : grid.groups[row]) cells.push_back(group ? counts[*group] : Counts{});
+    return cells;
+  };
+  std::vector<std::pair<std::size_t, std::string>> blocks;
   for (std::size_t row = 0; row < grid.rows.size(); ++row) {
-    rows += "<h3>" + HtmlEscaped(grid.RowName(row)) + "</h3>\n<div class=\"tiny\">\n";
+    const auto same = std::ranges::find_if(
+        blocks, [&](const auto& block) { return row_of(block.first) == row_of(row); });
+    if (same == blocks.end()) {
+      blocks.emplace_back(row, grid.RowName(row));
+    } else {
+      same->second += ", " + grid.rows[row];
+    }
+  }
+  // 2. Draw each of them.
+  std::string rows;
+  for (const auto& [row, names] : blocks) {
+    rows += "<h3>" + HtmlEscaped(names) + "</h3>\n<div class=\"tiny\">\n";
     for (std::size_t column = 0; column < grid.columns.size(); ++column) {
       const std::optional<std::size_t> group = grid.groups[row][column];
       if (group) rows += draw(*group, grid.column_names[column]);
@@ -92,7 +111,7 @@ std::string StalenessSection(const std::vector<Group>& groups, const FacetGrid* 
          "weights a gradient was computed on and those it was applied to: all applied gradients of "
          "a group's runs that left a summary." +
          std::string(grid != nullptr ? " Across: staleness; up: share in %." : "") + "</p>\n" +
-         (grid != nullptr ? InRows(*grid, draw) : InOneBlock(groups, draw));
+         (grid != nullptr ? InRows(*grid, counts, draw) : InOneBlock(groups, draw));
 }
 
 }  // namespace starling::report

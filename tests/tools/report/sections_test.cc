@@ -4,6 +4,7 @@
 
 #include "monitor/chart.h"
 #include "tests/support/html.h"
+#include "tests/tools/report/loaded_runs.h"
 
 namespace starling::report {
 namespace {
@@ -129,6 +130,27 @@ TEST(StalenessSectionTest, NoBarIsHigherThanItsAxis) {
   const std::string section = StalenessSection(groups);
   EXPECT_THAT(section, HasSubstr("<title>30–31: 99 gradients, 99.00 %</title>"));
   EXPECT_THAT(section, Not(HasSubstr(" y=\"-")));
+}
+
+TEST(StalenessSectionTest, EqualRowsAreDrawnOnce) {
+  std::vector<results::LoadedRun> runs;
+  for (const char* env : {"\"catch\"", "\"dummy\"", "\"other\""}) {
+    for (const char* bound : {"0", "4"}) {
+      runs.push_back(RunOf({{"env.name", env}, {"staleness.bound", bound}}));
+      runs.back().summary.emplace();
+      runs.back().summary->staleness.histogram = {7, 2};
+    }
+  }
+  runs[3].summary->staleness.histogram = {7, 3};
+  const std::vector<Group> groups = MakeGroups(runs);
+  const auto grid = FacetGridOf(groups);
+  ASSERT_TRUE(grid);
+  const std::string section = StalenessSection(groups, &*grid);
+  EXPECT_THAT(section, testing::AllOf(HasSubstr("<h3>env.name = catch, other</h3>"),
+                                      HasSubstr("<h3>env.name = dummy</h3>")));
+  std::size_t figures = 0;
+  for (std::size_t at = 0; (at = section.find("<figure", at)) != std::string::npos; ++at) ++figures;
+  EXPECT_EQ(figures, 4u);
 }
 
 }  // namespace
