@@ -57,7 +57,7 @@ Json ValueOf(const results::LoadedRun& run, const std::string& key) {
 }
 
 // Returns all keys in which runs differ from each other or from the defaults, except those with
-// columns of their own: together with the defaults they are the whole configuration. A key that a
+// columns of their own and the place of a run: together with the defaults they are the whole configuration. A key that a
 // run of another version lacks differs.
 std::vector<std::string> KeysToTell(const std::vector<Part>& parts) {
   // 1. Count the runs with each value of each key.
@@ -101,8 +101,8 @@ Json CurveOf(const results::LoadedRun& run) {
   return curve;
 }
 
-// Returns the fields of the curve in a line of CSV: some of the points whose return counts, or the
-// last one without its return.
+// Returns the fields of the curve in a line of CSV: some of the points whose return is over enough
+// episodes, or, if there is none, the last point without its return.
 std::string CurveFields(const Json& curve) {
   // 1. Choose the points.
   const Json &returns = curve["return"], &episodes = curve["episodes"];
@@ -169,7 +169,7 @@ void AddNumbers(const results::LoadedRun& run, const Targets& targets, Json& row
 }
 
 // Returns the value of a configuration key as TOML, strings without their quotation marks unless
-// that would be another value. "" is null.
+// that would be another value. Returns "" for null.
 std::string KeyField(const Json& value) {
   if (!value.is_string()) return value.is_null() ? "" : value.dump();
   const std::string text = value.get<std::string>();

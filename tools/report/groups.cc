@@ -147,7 +147,8 @@ void RemoveOvertaken(std::vector<results::LoadedRun>& runs) {
   // 2. Leave out those that another has overtaken.
   const auto is_kept = [&](const results::LoadedRun& run) {
     return std::ranges::none_of(by_place[place_of(run)], [&](const results::LoadedRun* other) {
-      return !run.finished() && (other->finished() || other > &run) &&
+      const bool is_later = other > &run;  // both are elements of `runs`
+      return !run.finished() && (other->finished() || is_later) &&
              (run.config.empty() || Distinguishing(run) == Distinguishing(*other));
     });
   };

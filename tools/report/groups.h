@@ -25,13 +25,13 @@ struct Group {
   results::FlatConfig config;  // without run.seed, run.name and run.dir, but with "simulated"
   std::vector<const results::LoadedRun*> runs;  // in the order in which they were given
   std::size_t style = 0;  // of its lines (GroupClass): its number, or its column's
-  // The runs that count: all numbers of a group are over these.
+  // The runs that count. The numbers of a group are over these, its staleness is over all.
   std::vector<const results::LoadedRun*> Finished() const;
   std::string Env() const;  // "minatar/breakout"
 };
 
-// Removes earlier states of runs: of several rows of one place and configuration a finished one
-// stays, or else the last.
+// Removes earlier states of runs: of those with one directory, configuration and seed the finished
+// ones stay, or else the last. What has no configuration is taken for an earlier state of any.
 void RemoveOvertaken(std::vector<results::LoadedRun>& runs);
 
 // Marks all but the first of the finished runs with equal configuration and seed, and adds a
@@ -66,9 +66,10 @@ struct KeyDifference {
 std::vector<KeyDifference> Differences(const std::vector<Group>& groups);
 
 // Chooses a few keys that together distinguish all groups, one after the other: the environment,
-// "simulated", what a sweep varies, then what else differs. Rates come late in both, because they
-// are tuned for the others. Last come the sections whose "auto" follows from other keys. Among
-// equals the key that splits most groups is taken.
+// "simulated", what a sweep varies, then what else differs. Of what is varied and of what is not,
+// rates come last, because they are tuned for the others. At the very end come sections that follow
+// from other keys ("auto") or say how a run is kept. Among equals the key that splits most groups is
+// taken.
 std::vector<KeyDifference> TellingKeys(const std::vector<KeyDifference>& differences,
                                        std::size_t groups);
 

@@ -20,10 +20,10 @@ constexpr std::string_view kTexts[] = {"part", "group", "run", "state", "varied"
 constexpr std::string_view kLists[] = {"staleness_histogram", "curve_steps", "curve_seconds",
                                        "curve_return"};
 
-// Returns null for what has no JSON form.
+// Returns what is no JSON as a string: it is refused where a number is needed.
 Json Parsed(const std::string& text) {
   const Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  return value.is_discarded() ? Json(nullptr) : value;
+  return value.is_discarded() ? Json(text) : value;
 }
 
 Json NumbersIn(const std::string& list) {
@@ -40,7 +40,7 @@ Json KeyIn(const std::string& field) {
     const toml::table table = ParseToml("value = " + field);
     const toml::node& node = *table.get("value");
     if (const auto text = node.value_exact<std::string>()) return *text;
-    if (const Json value = Parsed(TomlText(node)); !value.is_null()) return value;
+    return Parsed(TomlText(node));
   } catch (const toml::parse_error&) {
   }
   return field;

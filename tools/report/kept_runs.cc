@@ -43,7 +43,8 @@ T Get(const Json& row, const char* column) {
   throw std::runtime_error(fmt::format("there is no value of {}", column));
 }
 
-double GetDuration(const Json& row, const char* column) {
+// Returns a number that is not negative.
+double GetPositive(const Json& row, const char* column) {
   const double value = Get<double>(row, column);
   if (value >= 0) return value;
   throw std::runtime_error(fmt::format("{} cannot be {}", column, value));
@@ -58,14 +59,15 @@ results::RunState StateIn(const Json& row) {
   throw std::runtime_error(fmt::format("there is no state \"{}\"", name));
 }
 
-// Whether `toml` is a number without a fraction, or another number.
+// Whether the default of a key is an integer.
 bool IsInteger(const std::string& toml) {
   return !toml.empty() && toml.find_first_not_of("-0123456789") == std::string::npos;
 }
+// Whether it is a number with a fraction, if only 0.
 bool IsReal(const std::string& toml) { return !IsInteger(toml) && NumberOf(toml).has_value(); }
 
-// Returns a value as Flatten gives it. A number becomes one of the kind of `usual`, which other
-// programs do not distinguish.
+// Returns a value as Flatten gives it. A number becomes an integer or a real number as `usual` is,
+// the default of its key: spreadsheets write 1 for 1.0.
 std::string TomlOf(const Json& value, const std::string& usual) {
   if (value.is_string()) return TomlText(toml::value<std::string>(value.get<std::string>()));
   std::string text = value.dump();
@@ -113,8 +115,8 @@ std::vector<results::MetricPoint> MetricsIn(const Json& row) {
                         {"seconds", seconds[i]},
                         {"return", returns[i]},
                         {"episodes", episodes[i]}};
-    points.push_back({.steps = GetDuration(point, "steps"),
-                      .seconds = GetDuration(point, "seconds"),
+    points.push_back({.steps = GetPositive(point, "steps"),
+                      .seconds = GetPositive(point, "seconds"),
                       .mean_return = Find<double>(point, "return"),
                       .episodes = Find<std::uint64_t>(point, "episodes")});
   }
@@ -131,12 +133,12 @@ std::optional<learner::RunStatus> SummaryIn(const Json& row) {
   summary.steps = Get<std::uint64_t>(row, "steps");
   summary.updates = *updates;
   summary.episodes = Get<std::uint64_t>(row, "episodes");
-  summary.seconds = GetDuration(row, "seconds");
-  summary.steps_per_second = GetDuration(row, "steps_per_second");
+  summary.seconds = GetPositive(row, "seconds");
+  summary.steps_per_second = GetPositive(row, "steps_per_second");
   summary.mean_return = Find<double>(row, "training_return");
   summary.gradients.applied = Get<std::uint64_t>(row, "gradients_applied");
   summary.gradients.dropped["for a reason not kept"] = Get<std::uint64_t>(row, "gradients_dropped");
-  summary.staleness.mean = GetDuration(row, "staleness_mean");
+  summary.staleness.mean = GetPositive(row, "staleness_mean");
   summary.staleness.max = Get<std::uint64_t>(row, "staleness_max");
   using Counts = std::vector<std::uint64_t>;
   summary.staleness.histogram = Find<Counts>(row, "staleness_histogram").value_or(Counts{});

@@ -20,14 +20,16 @@ bool IsKeptRuns(const std::filesystem::path& path);
 
 // Returns the runs by part, both in the order of the rows. They lack what the file does not say:
 // evaluations before the last, shares of time, most points of a curve. A key without a column has
-// its default. Throws UserError that names the file and the row.
+// its default, a key without a value is not there. Throws UserError that names the file and the row.
 std::vector<Part> ReadKeptRuns(const std::filesystem::path& file);
 
 // The same from the text of `file`: ToCsv's, or with the name x.json ToJsonText's.
 std::vector<Part> ParseKeptRuns(const std::filesystem::path& file, const std::string& text);
 
-// Returns the rows of a CSV as ToJsonText writes them, with the columns of curves as "curve". Throws
-// std::runtime_error.
+// ---- Rows of CSV (kept_rows.cc)
+
+// Returns a list of objects as in ToJsonText's: "curve" is made of the columns that begin with
+// "curve_". Throws std::runtime_error.
 nlohmann::ordered_json RowsOfCsv(const std::string& text);
 
 }  // namespace starling::report

@@ -48,10 +48,11 @@ std::string MakePage(const std::vector<Part>& parts, const std::string& title, c
 // keys in the same order; unknown values are null.
 std::vector<nlohmann::ordered_json> DataRows(const std::vector<Part>& parts,
                                              const Targets& targets);
-// Returns a header line and a line per row (RFC 4180), with ten points of each curve. A list
+// Returns a header line and a line per row (RFC 4180), with some points of each curve. A list
 // becomes numbers separated by spaces, null an empty field.
 std::string ToCsv(const std::vector<nlohmann::ordered_json>& rows);
-// Returns a list of objects, one per line. "curve" has lists of steps, seconds and returns.
+// Returns a list of objects, one per line. "curve" has lists: steps, seconds, return and
+// episodes.
 std::string ToJsonText(const std::vector<nlohmann::ordered_json>& rows);
 
 }  // namespace starling::report

@@ -28,8 +28,8 @@ Counts CountsOf(const Group& group) {
   return counts;
 }
 
-// Returns the last staleness that has a bar. At most one gradient in a thousand lies beyond; all of
-// these share the next bar.
+// Returns the staleness of the last bar. Only one gradient in a thousand may lie beyond the bar
+// before it; all of these share the last one.
 std::size_t LastOf(const Counts& counts) {
   const std::uint64_t almost_all = monitor::StalenessQuantile(counts, 999);
   const auto beyond = counts.begin() + static_cast<std::ptrdiff_t>(
@@ -51,7 +51,7 @@ std::string InOneBlock(const std::vector<Group>& groups, const Draw& draw) {
   return "<div class=\"panels\">\n" + panels + "</div>\n";
 }
 
-// Rows that look the same are drawn once: which game is played changes no order in virtual time.
+// Rows that look the same are drawn once: in virtual time all games have the same staleness.
 std::string InRows(const FacetGrid& grid, const std::vector<Counts>& counts, const Draw& draw) {
   // 1. Find the rows that look the same, and their names.
   const auto row_of = [&](std::size_t row) {

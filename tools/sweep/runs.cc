@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/instructions.h"
 #include "core/locked_file.h"
 #include "learner/storage/checkpoint.h"
 #include "results/summary.h"
@@ -176,10 +177,18 @@ void CheckItIsOurs(const fs::path& run_dir, const Config& config, bool simulate)
            "move it away");
   }
   // 3. Is it a run with the same configuration?
-  const std::string difference = Difference(*there, config);
-  if (difference.empty()) return;
-  refuse("was trained with another configuration: " + difference,
-         "write what is there under [set] or [[where]] to go on with it");
+  if (const std::string difference = Difference(*there, config); !difference.empty()) {
+    refuse("was trained with another configuration: " + difference,
+           "write what is there under [set] or [[where]] to go on with it");
+  }
+  // 4. Would this program have computed the same?
+  const std::optional<results::RunResult> result = results::ReadSummary(run_dir);
+  if (!simulate || !result || result->instructions.empty()) return;
+  const std::string here = NameOf(InstructionsFor(config.actors.instructions));
+  if (result->instructions == here) return;
+  refuse(fmt::format("was computed with the instructions {}, and this program computes with {}",
+                     result->instructions, here),
+         "move it away");
 }
 
 std::string Run::name() const { return fmt::format("{} seed {}", point.name, outcome.seed); }

@@ -130,6 +130,8 @@ TEST(KeptRunsTest, WhatIsNoSuchFileIsNamed) {
               HasSubstr("x.csv, row 1: there is no state \"done\""));
   EXPECT_THAT(mistake_of(",a,finished,7,false,,catch,1,10,0\n"), HasSubstr("counts cannot be 7"));
   EXPECT_THAT(mistake_of(",a,finished,maybe,false,,catch,1,10,0\n"),
+              HasSubstr("counts cannot be \"maybe\""));
+  EXPECT_THAT(mistake_of(",a,finished,,false,,catch,1,10,0\n"),
               HasSubstr("there is no value of counts"));
   EXPECT_THAT(mistake_of(",a,finished,true,false,,catch,1,10,0\n"),
               HasSubstr("x.csv, row 1: a run that has finished has numbers"));

@@ -109,8 +109,17 @@ TEST_F(SweepTest, SimulationsWithOtherInstructionsAreSaidToDifferOnce) {
   EXPECT_EQ(sweep.err.find(sentence, at + 1), std::string::npos);
   const std::string run = "sweeps/bounds/bound=0/seed-1";
   EXPECT_THAT(dir_.Read(run + "/log"), HasSubstr(OtherInstructions(missing) + ", so this seed"));
-  EXPECT_EQ(nlohmann::json::parse(dir_.Read(run + "/summary.json"))["instructions"],
-            NameOf(BestInstructions()));
+  auto summary = nlohmann::json::parse(dir_.Read(run + "/summary.json"));
+  EXPECT_EQ(summary["instructions"], NameOf(BestInstructions()));
+
+  // As if a program that has them had computed it.
+  summary["instructions"] = NameOf(missing);
+  dir_.Write(run + "/summary.json", summary.dump());
+  const Finished again = Sweep();
+  EXPECT_EQ(again.status, kExitUserError);
+  EXPECT_THAT(again.err, HasSubstr(fmt::format("was computed with the instructions {}, and this "
+                                               "program computes with {}; move it away, or give",
+                                               NameOf(missing), NameOf(BestInstructions()))));
 }
 
 TEST_F(SweepTest, ATrainedRunIsEvaluatedOnly) {
