@@ -56,9 +56,9 @@ Json ValueOf(const results::LoadedRun& run, const std::string& key) {
   }
 }
 
-// Returns all keys in which runs differ from each other or from the defaults, except those with
-// columns of their own and the place of a run: together with the defaults they are the whole configuration. A key that a
-// run of another version lacks differs.
+// Returns all keys in which runs differ from each other or from the defaults, except the place of a
+// run and those with columns of their own. With the defaults they are the whole configuration. A
+// key that a run of another version lacks differs.
 std::vector<std::string> KeysToTell(const std::vector<Part>& parts) {
   // 1. Count the runs with each value of each key.
   std::map<std::string, std::map<std::string, std::size_t>> values;

@@ -20,7 +20,7 @@ constexpr std::string_view kTexts[] = {"part", "group", "run", "state", "varied"
 constexpr std::string_view kLists[] = {"staleness_histogram", "curve_steps", "curve_seconds",
                                        "curve_return"};
 
-// Returns what is no JSON as a string: it is refused where a number is needed.
+// Returns text that is not JSON as a string, which is refused where a number is needed.
 Json Parsed(const std::string& text) {
   const Json value = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   return value.is_discarded() ? Json(text) : value;

@@ -18,9 +18,9 @@ inline bool IsKey(std::string_view column) { return column.find('.') != column.n
 // Whether `path` is meant as such a file, rather than as a directory: x.csv or x.json.
 bool IsKeptRuns(const std::filesystem::path& path);
 
-// Returns the runs by part, both in the order of the rows. They lack what the file does not say:
-// evaluations before the last, shares of time, most points of a curve. A key without a column has
-// its default, a key without a value is not there. Throws UserError that names the file and the row.
+// Returns the parts in the order of their first rows, each with its runs. A file has no evaluations
+// before the last, no shares of time, and few points of a curve. A key without a column has its
+// default, a key without a value is not there. Throws UserError that names the file and the row.
 std::vector<Part> ReadKeptRuns(const std::filesystem::path& file);
 
 // The same from the text of `file`: ToCsv's, or with the name x.json ToJsonText's.

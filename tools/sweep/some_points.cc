@@ -64,8 +64,8 @@ std::vector<std::string> ValuesOf(const Grid& grid, const std::string& key) {
   return values;
 }
 
-// Whether `text` is `toml`, written as in the file ("[64, 64]"), as after --set (adam for "adam"), or
-// as in the name of a point (64-64).
+// Whether `text` is `toml`: as in the file ("[64, 64]"), as after --set (adam for "adam"), or as in
+// the name of a point (64-64).
 bool Means(const std::string& text, const std::string& toml) {
   if (ValueName(text) == ValueName(toml) || TomlText(toml::value<std::string>(text)) == toml) {
     return true;

@@ -96,7 +96,8 @@ class Sweep {
     return run.before_s + static_cast<double>(NowMs() - run.started_ms) / 1000.0;
   }
 
-  // Actors of a real run warn of it themselves; the logs of many simulations are read by nobody.
+  // Each simulation says it in its own log, too, which nobody reads. Actors of real runs warn
+  // themselves.
   void WarnOfInstructions() {
     if (!grid_.simulate) return;
     for (const GridPoint& point : grid_.points) {
