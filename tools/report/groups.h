@@ -66,9 +66,9 @@ struct KeyDifference {
 std::vector<KeyDifference> Differences(const std::vector<Group>& groups);
 
 // Chooses a few keys that together distinguish all groups, one after the other: the environment,
-// "simulated", what a sweep varies, then what else differs. Rates come after the other keys of their
-// kind, because they are tuned for them. Last come sections that follow from other keys ("auto") or
-// say how a run is kept. Among equals the key that splits most groups is taken.
+// "simulated", what a sweep varies, then what else differs. Rates come after the other keys of
+// their kind, because they are tuned for them. Last come sections that follow from other keys
+// ("auto") or say how a run is kept. Among equals the key that splits most groups is taken.
 std::vector<KeyDifference> TellingKeys(const std::vector<KeyDifference>& differences,
                                        std::size_t groups);
 

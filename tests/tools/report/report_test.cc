@@ -5,12 +5,9 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
-#include "core/error.h"
 #include "results/eval_results.h"
 #include "results/run_dir.h"
-#include "tests/support/fleet_fixtures.h"
-#include "tests/support/html.h"
-#include "tests/support/written_run.h"
+#include "tests/tools/report/report_fixture.h"
 
 namespace starling::report {
 namespace {
@@ -18,38 +15,6 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-
-class ReportTest : public testing::Test {
- protected:
-  void WriteSeeds(const std::string& bound, int seeds) {
-    for (int seed = 1; seed <= seeds; ++seed) {
-      WriteRun(dir_, fmt::format("runs/b{}-{}", bound, seed),
-               {.seed = seed, .bound = bound, .mean_return = 5.0 + seed});
-    }
-  }
-  Finished Report(std::vector<std::string> words) {
-    words.insert(words.begin(), {STARLING_PROGRAM, "report"});
-    return RunProgram(dir_, words);
-  }
-  // Returns the page of a report on `words`, by default all of runs/. It must load no other file.
-  std::string Page(const std::vector<std::string>& words = {"runs"}, int status = kExitDone) {
-    const Finished report = Report(words);
-    EXPECT_EQ(report.status, status) << report.err;
-    const std::string page = dir_.Read("report.html");
-    EXPECT_EQ(HtmlMistake(page), "");
-    for (const char* reference : {"http:", "https:", "src=", "href=", "url(", "@import"}) {
-      EXPECT_THAT(page, Not(HasSubstr(reference))) << "not by itself";
-    }
-    return page;
-  }
-  // The refusal of a report.
-  std::string Mistake(const std::vector<std::string>& words) {
-    const Finished report = Report(words);
-    EXPECT_EQ(report.status, kExitUserError);
-    return report.err;
-  }
-  TempDir dir_;
-};
 
 TEST_F(ReportTest, GroupsAreNamedByWhatDiffers) {
   WriteSeeds("0", 3);
@@ -330,46 +295,6 @@ TEST_F(ReportTest, TheNumbersCanBeKept) {
   EXPECT_EQ(dir_.Read("notes.txt"), "mine");
   EXPECT_THAT(Mistake({"runs", "--data", "x.txt"}),
               HasSubstr("--data x.txt: write x.csv or x.json"));
-}
-
-TEST_F(ReportTest, KeptNumbersAreRunsAgain) {
-  WriteSeeds("0", 2);
-  WriteSeeds("4", 2);
-  EXPECT_EQ(Report({"runs", "--data", "kept.csv"}).status, 0);
-  std::filesystem::remove_all(dir_ / "runs");
-  EXPECT_THAT(Page({"kept.csv"}),
-              AllOf(HasSubstr("4 runs in 2 groups"), HasSubstr("<h2>Learning</h2>")));
-  WriteSeeds("8", 3);
-  EXPECT_THAT(Page({"kept.csv", "runs"}), HasSubstr("7 runs in 3 groups"));
-  EXPECT_EQ(Report({"kept.csv", "runs", "--data", "kept.csv"}).status, 0) << "it may grow";
-  EXPECT_THAT(Page({"kept.csv"}), HasSubstr("7 runs in 3 groups"));
-  EXPECT_THAT(Mistake({"absent.csv"}), HasSubstr("absent.csv cannot be read: No such file"));
-  EXPECT_THAT(Mistake({"kept.csv", "--out", "kept.csv"}),
-              HasSubstr("--out and RUN are both kept.csv: name two files"));
-}
-
-TEST_F(ReportTest, AKeptRunThatHasFinishedSinceIsOneRun) {
-  WriteSeeds("4", 2);
-  std::filesystem::remove(dir_ / "runs/b4-2/summary.json");
-  EXPECT_EQ(Report({"runs", "--data", "kept.csv"}).status, 0);
-  EXPECT_THAT(Page({"kept.csv"}), HasSubstr("1 unfinished"));
-  WriteSeeds("4", 2);
-  EXPECT_THAT(Page({"kept.csv", "runs"}),
-              AllOf(Not(HasSubstr("1 unfinished")), HasSubstr("1 run is repeated")));
-}
-
-// A sweep goes on elsewhere: the directory here belongs to the part there.
-TEST_F(ReportTest, APartOfAFileGoesOnWithTheDirectoryOfItsName) {
-  WriteRun(dir_, "a/one", {.bound = "0"});
-  WriteRun(dir_, "b/one", {.bound = "4"});
-  EXPECT_EQ(Report({"a", "b", "--parts", "--data", "kept.csv"}).status, 0);
-  std::filesystem::remove_all(dir_ / "a");
-  WriteRun(dir_, "a/two", {.bound = "2"});
-  WriteRun(dir_, "other/a/one", {.bound = "8"});
-  EXPECT_THAT(Page({"kept.csv", "a", "other/a", "--parts"}),
-              AllOf(HasSubstr("<h1 class=\"part\">a</h1>\n<p class=\"faint\">Starling: 2 runs"),
-                    HasSubstr("<h1 class=\"part\">b</h1>\n<p class=\"faint\">Starling: 1 run in"),
-                    HasSubstr("<h1 class=\"part\">a</h1>\n<p class=\"faint\">Starling: 1 run in")));
 }
 
 TEST_F(ReportTest, PartsAndTheEndHaveNotes) {
